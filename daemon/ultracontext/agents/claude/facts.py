@@ -1,0 +1,173 @@
+"""Facts of a session, kept up to date record by record."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from ultracontext.agents.claude.assistant import SYNTHETIC
+from ultracontext.agents.claude.values import mapping, one_line, text_or_none
+from ultracontext.model import Message, SessionFacts
+
+MOST_KINDS = 100
+MOST_ANSWERS = 256
+"""Message ids that are remembered to count their tokens once; an answer's lines are near."""
+MOST_TOKENS = 1 << 40
+MOST_SUMMARIES = 64
+
+_NAMES = {"custom-title": "customTitle", "agent-name": "agentName"}
+_STAND_INS = frozenset({"slash_command", "bash_input"})
+
+
+class Facts:
+    """What lists show. `current()` costs the same however long the session is."""
+
+    def __init__(self) -> None:
+        self.parent: str | None = None
+        self.relation: Literal["subagent", "fork"] | None = None
+        self._name: str | None = None
+        self._own_title: str | None = None
+        self._prompt: str | None = None
+        self._stand_in: str | None = None
+        self._project: str | None = None
+        self._branch: str | None = None
+        self._model: str | None = None
+        self._version: str | None = None
+        self._started: str | None = None
+        self._updated: str | None = None
+        self._lineage: str | None = None
+        self._messages = 0
+        self._tokens = 0
+        self._answers: dict[str, int] = {}
+        self._summaries: dict[str, str] = {}
+        self._unknown: dict[str, int] = {}
+
+    def current(self, *, lineage: bool) -> SessionFacts:
+        title = self._name or self._own_title or self._prompt or self._stand_in
+        source: Literal["name", "agent", "prompt"] | None = None
+        if title is not None:
+            source = "name" if self._name else "agent" if self._own_title else "prompt"
+        return SessionFacts(
+            title=title,
+            title_source=source,
+            project_path=self._project,
+            git_branch=self._branch,
+            model=self._model,
+            agent_version=self._version,
+            started_at=self._started,
+            updated_at=self._updated,
+            messages=self._messages,
+            parent_session=self.parent,
+            relation=self.relation,
+            lineage_key=self._lineage if lineage else None,
+            tokens=self._tokens,
+            unknown=dict(self._unknown),
+        )
+
+    def count(self, messages: list[Message], unknown: list[str]) -> None:
+        """Counts what a record gave."""
+        for message in messages:
+            if message.kind != "meta":
+                self._messages += 1
+        for kind in unknown:
+            self.count_unknown(kind)
+
+    def count_unknown(self, kind: str) -> None:
+        if len(kind) > 64 or (kind not in self._unknown and len(self._unknown) >= MOST_KINDS):
+            kind = "(other)"
+        self._unknown[kind] = self._unknown.get(kind, 0) + 1
+
+    def note(self, native: dict[str, Any], time: str | None) -> None:
+        """Fields that any record may have."""
+        if time is not None:
+            if self._started is None or time < self._started:
+                self._started = time
+            if self._updated is None or time > self._updated:
+                self._updated = time
+        if self._project is None:
+            self._project = text_or_none(native.get("cwd"))
+        branch = native.get("gitBranch")
+        if branch is not self._branch and type(branch) is str and branch:
+            self._branch = branch
+        version = native.get("version")
+        if version is not self._version and type(version) is str and version:
+            self._version = version
+
+    def note_root(self, uuid: str) -> None:
+        """The first chain record; forks repeat it under the same uuid."""
+        if self._lineage is None:
+            self._lineage = uuid
+
+    def note_prompt(self, messages: list[Message]) -> None:
+        """A title from what was typed (or given to a sub-agent); else a command."""
+        if self._prompt is not None:
+            return
+        for message in messages:
+            if message.kind == "user" or message.event_type == "task":
+                self._prompt = one_line(message.text) or None
+            elif message.event_type in _STAND_INS and self._stand_in is None:
+                self._stand_in = (
+                    one_line(message.text.split(" ", 1)[0])
+                    if (message.event_type == "slash_command")
+                    else one_line(message.text)
+                )
+
+    def note_answer(self, native: dict[str, Any]) -> None:
+        """Model and tokens; the lines of one answer repeat its usage."""
+        message = mapping(native.get("message"))
+        model = message.get("model")
+        if type(model) is str and model and model != SYNTHETIC:
+            self._model = model
+        origin = text_or_none(native.get("requestSessionId"))
+        if origin is not None and origin != native.get("sessionId") and self.relation != "subagent":
+            self.parent, self.relation = origin, "fork"
+        usage = message.get("usage")
+        if type(usage) is dict:
+            self._spend(message.get("id"), _tokens(usage))
+
+    def _spend(self, answer: Any, tokens: int) -> None:
+        if type(answer) is not str:
+            self._tokens += tokens
+            return
+        before = self._answers.pop(answer, 0)
+        self._answers[answer] = max(before, tokens)
+        self._tokens += max(0, tokens - before)
+        if len(self._answers) > MOST_ANSWERS:
+            del self._answers[next(iter(self._answers))]
+
+    def note_title(self, kind: str, native: dict[str, Any], known: set[int]) -> None:
+        """Names given by the person and titles made by the agent; the last of each counts.
+
+        A `summary` titles the session that holds its leaf: 1.0 wrote those of others too.
+        """
+        if kind in _NAMES:
+            self._name = _title(native.get(_NAMES[kind])) or self._name
+        elif kind == "ai-title":
+            self._own_title = _title(native.get("aiTitle")) or self._own_title
+        elif kind == "summary":
+            self._summary(_title(native.get("summary")), native.get("leafUuid"), known)
+
+    def _summary(self, title: str | None, leaf: Any, known: set[int]) -> None:
+        if title is None:
+            return
+        if type(leaf) is not str or hash(leaf) in known:
+            self._own_title = title
+        elif len(self._summaries) < MOST_SUMMARIES:
+            self._summaries[leaf] = title
+
+    def note_leaf(self, uuid: str) -> None:
+        """A chain record that a summary may have been waiting for."""
+        if self._summaries and uuid in self._summaries:
+            self._own_title = self._summaries.pop(uuid)
+
+
+def _title(value: Any) -> str | None:
+    return one_line(value) or None if type(value) is str else None
+
+
+def _tokens(usage: dict[str, Any]) -> int:
+    total = 0
+    for key in ("input_tokens", "output_tokens"):
+        value = usage.get(key)
+        if type(value) is int and 0 < value < MOST_TOKENS:
+            total += value
+    return total

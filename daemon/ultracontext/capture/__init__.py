@@ -1,0 +1,6 @@
+"""Capture: the only code that reads the agents' files."""
+
+from ultracontext.capture.engine import CaptureEngine, CaptureOptions
+from ultracontext.capture.status import CaptureStatus, Committed, Summary
+
+__all__ = ["CaptureEngine", "CaptureOptions", "CaptureStatus", "Committed", "Summary"]

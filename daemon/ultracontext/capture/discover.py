@@ -1,0 +1,124 @@
+"""Which files there are: a walk over the agents' known folders, by `scandir` and `stat` only."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from ultracontext.capture.source import Look
+from ultracontext.formats import AgentSpec, SourceFacts
+
+MAX_DEPTH = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file that may be a source."""
+
+    spec: AgentSpec
+    root: str
+    path: str
+    look: Look
+    facts: SourceFacts
+
+
+class Walk:
+    """One sweep over all roots. Folders that cannot be read are collected, not raised."""
+
+    def __init__(self, agents: Sequence[AgentSpec], roots: Mapping[str, Sequence[Path]]) -> None:
+        self._agents = agents
+        self._roots = roots
+        self._classified: dict[tuple[str, str], SourceFacts | None] = {}
+        self.unreadable: list[tuple[str, str, str]] = []
+        """(agent, path, reason) of this sweep."""
+        self.folders: list[str] = []
+        """Existing top folders of this sweep, to be watched."""
+
+    def __iter__(self) -> Iterator[Found]:
+        self.unreadable, self.folders = [], []
+        for spec in self._agents:
+            for root in dict.fromkeys(os.fspath(r) for r in self._roots.get(spec.slug, ())):
+                yield from self._root(spec, root)
+
+    def _root(self, spec: AgentSpec, root: str) -> Iterator[Found]:
+        for name in spec.files:
+            yield from self._file(spec, root, os.path.join(root, name))
+        for folder in spec.folders:
+            top = os.path.join(root, folder) if folder else root
+            if os.path.isdir(top):
+                self.folders.append(top)
+                yield from self._folder(spec, root, top, 0, set())
+        if spec.files and os.path.isdir(root):
+            self.folders.append(root)
+
+    def _folder(
+        self, spec: AgentSpec, root: str, path: str, depth: int, seen: set[tuple[int, int]]
+    ) -> Iterator[Found]:
+        try:
+            here = os.stat(path)
+            if (here.st_dev, here.st_ino) in seen or depth > MAX_DEPTH:
+                return
+            seen.add((here.st_dev, here.st_ino))
+            with os.scandir(path) as entries:
+                listed = list(entries)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            self.unreadable.append((spec.slug, path, error.strerror or type(error).__name__))
+            return
+        for entry in listed:
+            try:
+                if entry.is_dir():
+                    yield from self._folder(spec, root, entry.path, depth + 1, seen)
+                    continue
+                facts = self.classify(spec, root, entry.path)
+                if facts is not None:
+                    found = entry.stat()
+                    if stat.S_ISREG(found.st_mode):
+                        yield Found(spec, root, entry.path, Look.of(found), facts)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                self.unreadable.append(
+                    (spec.slug, entry.path, error.strerror or type(error).__name__)
+                )
+
+    def _file(self, spec: AgentSpec, root: str, path: str) -> Iterator[Found]:
+        facts = self.classify(spec, root, path)
+        if facts is None:
+            return
+        try:
+            found = os.stat(path)
+        except OSError:
+            return
+        if stat.S_ISREG(found.st_mode):
+            yield Found(spec, root, path, Look.of(found), facts)
+
+    def classify(self, spec: AgentSpec, root: str, path: str) -> SourceFacts | None:
+        """What the path says; asked once per path."""
+        key = (spec.slug, path)
+        if key not in self._classified:
+            if len(self._classified) > 200_000:
+                self._classified.clear()
+            relative = PurePosixPath(path[len(root) :].lstrip(os.sep))
+            self._classified[key] = spec.classify(relative)
+        return self._classified[key]
+
+    def locate(self, path: str) -> Found | None:
+        """The source that a single path is, if it is one and exists."""
+        for spec in self._agents:
+            for root in map(os.fspath, self._roots.get(spec.slug, ())):
+                if not path.startswith(root.rstrip(os.sep) + os.sep):
+                    continue
+                relative = path[len(root) :].lstrip(os.sep)
+                inside = any(
+                    not folder or relative.startswith(folder + os.sep) for folder in spec.folders
+                )
+                if not inside and relative not in spec.files:
+                    continue
+                for found in self._file(spec, root, path):
+                    return found
+        return None

@@ -1,0 +1,553 @@
+"""The capture engine: what is read when, and what commits together.
+
+Files that grow now come first, the backfill after them, newest file first. All work happens in one
+thread; hints, pause and status may come from any. The only durable state is in the store.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import structlog
+
+from ultracontext.capture.ingest import Batch, Ingest
+from ultracontext.capture.lineage import Lineage
+from ultracontext.capture.queue import WorkQueue
+from ultracontext.capture.readers import Readers
+from ultracontext.capture.registry import Registry
+from ultracontext.capture.source import Change, Look, Source, verify_blocks
+from ultracontext.capture.status import CaptureStatus, Committed, SourceError, Summary
+from ultracontext.capture.tail import read_slice
+from ultracontext.capture.watch import Watcher
+from ultracontext.errors import CaptureError, RedactionError, StoreError
+from ultracontext.formats import AgentSpec
+from ultracontext.model import captured_context_id
+from ultracontext.model.failpoint import failpoint
+from ultracontext.redaction import Redactor
+from ultracontext.store.base import SpaceStore
+
+log = structlog.get_logger(__name__)
+
+ACTIVE_FILES = 64
+ACTIVE_SECONDS = 600.0
+FAST_SECONDS = 30.0
+REST_SECONDS = 60.0
+"""A file that has not grown for so long is compared once with what was read of it."""
+FIRST_RETRY_SECONDS = 1.0
+LAST_RETRY_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureOptions:
+    """Settings of capture, in seconds and bytes."""
+
+    backfill: str = "all"
+    """`all`, `new`, or a duration such as `24h`: what of the files that lie there at the first start."""
+    dedup_ttl_seconds: float = 30 * 86400.0
+    sweep_seconds: float = 30.0
+    poll_seconds: float = 0.25
+    fast_poll_seconds: float = 0.05
+    batch_events: int = 500
+    batch_bytes: int = 4 << 20
+    batch_seconds: float = 0.2
+    watch: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a run is."""
+
+    bytes_done: int
+    bytes_total: int
+    events: int
+    files_done: int
+    files_total: int
+
+
+class CaptureEngine:
+    """Captures all sources of the given agents into one space of the local store."""
+
+    def __init__(
+        self,
+        *,
+        store: SpaceStore,
+        redactor: Redactor,
+        secret: bytes,
+        agents: Sequence[AgentSpec],
+        roots: Mapping[str, Sequence[Path]],
+        options: CaptureOptions | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._secret = secret
+        self._options = options or CaptureOptions()
+        self._now = now
+        self._monotonic = monotonic
+        self._registry = Registry(
+            store=store, redactor=redactor, secret=secret, agents=agents, roots=roots,
+            backfill=self._options.backfill, now=now,
+        )  # fmt: skip
+        self._readers = Readers(store, redactor, agents)
+        self._lineage = Lineage(store, redactor, agents)
+        self._ingest = Ingest(
+            store, redactor, secret, self._registry.real_roots, self._readers,
+            self._registry.still_there,
+        )  # fmt: skip
+        self._queue = WorkQueue()
+        self._batch = Batch()
+        self._batch_since = 0.0
+        self._batch_hot = False
+        self._listeners: list[Callable[[Sequence[Committed]], None]] = []
+        self._totals = Summary()
+        self._sessions: set[tuple[str, str]] = set()
+        self._looked: set[int] = set()
+        self._bytes_total = 0
+        self._idle: list[Iterator[None]] = []
+        self._catching: set[tuple[str, str]] = set()
+        self._problems: dict[str, dict[str, str]] = {}
+        self._store_retry_at = 0.0
+        self._store_failures = 0
+        self._last_sweep: datetime | None = None
+        self._paused = False
+        self._wake = threading.Event()
+        self._hints: set[str] = set()
+        self._sweep_wanted = threading.Event()
+        self._lock = threading.Lock()
+        self._watcher: Watcher | None = None
+
+    # ---- from any thread -------------------------------------------------------------------------
+    def hint(self, path: str) -> None:
+        """This file may have changed."""
+        with self._lock:
+            self._hints.add(path)
+        self._wake.set()
+
+    def request_sweep(self) -> None:
+        """Look at all roots soon."""
+        self._sweep_wanted.set()
+        self._wake.set()
+
+    def pause(self) -> None:
+        """Stop reading; what is read is committed."""
+        self._paused = True
+        self._wake.set()
+
+    def resume(self) -> None:
+        """Read on."""
+        self._paused = False
+        self._sweep_wanted.set()
+        self._wake.set()
+
+    def listen(self, callback: Callable[[Sequence[Committed]], None]) -> None:
+        """`callback` is called in the engine's thread after each commit, with what it holds."""
+        self._listeners.append(callback)
+
+    def status(self) -> CaptureStatus:
+        """A picture of now; safe to ask at any time."""
+        backlog = self._queue.backlog(self._monotonic())
+        totals = self._totals
+        return CaptureStatus(
+            paused=self._paused,
+            watcher=self._watcher.mode if self._watcher is not None else "polling: not started",
+            backlog_bytes=backlog.bytes,
+            backlog_seconds=backlog.seconds,
+            sources=len(self._registry),
+            active=len(self._active()),
+            events=totals.events,
+            duplicates=totals.duplicates,
+            masked=totals.masked,
+            skipped=dict(totals.skipped),
+            last_sweep_at=self._last_sweep.isoformat() if self._last_sweep else None,
+            problems=[dict(p) for p in list(self._problems.values())],
+        )
+
+    # ---- one run ---------------------------------------------------------------------------------
+    def run_once(
+        self,
+        *,
+        progress: Callable[[Progress], None] | None = None,
+        stop: threading.Event | None = None,
+    ) -> Summary:
+        """Reads everything that is there to its end and commits it."""
+        started = self._monotonic()
+        self.sweep()
+        while not (stop is not None and stop.is_set()):
+            worked = self._work()
+            if progress is not None:
+                progress(self._progress())
+            if self._store_failures:
+                self._wait_for_store(stop)
+            elif not worked and not self._idle_step():
+                break
+        if not self._commit():
+            self._wait_for_store(stop)
+        self._purge()
+        self._totals.sessions = len(self._sessions)
+        self._totals.files = len(self._looked)
+        self._totals.seconds = round(self._monotonic() - started, 3)
+        return self._totals
+
+    def _wait_for_store(self, stop: threading.Event | None) -> None:
+        """A single run gives a failing store three chances."""
+        problem = self._problems.get("store", {})
+        if self._store_failures > 3 or problem.get("code") not in ("store-busy", "store-io"):
+            raise StoreError(
+                problem.get("message", "the store refused the events"),
+                hint=problem.get("hint", ""),
+                code=problem.get("code"),
+            )
+        (stop or threading.Event()).wait(max(0.0, self._store_retry_at - self._monotonic()))
+
+    def _progress(self) -> Progress:
+        return Progress(
+            bytes_done=self._totals.bytes,
+            bytes_total=max(self._bytes_total, self._totals.bytes),
+            events=self._totals.events,
+            files_done=len(self._looked),
+            files_total=len(self._registry),
+        )
+
+    # ---- the live loop ---------------------------------------------------------------------------
+    def run(self, stop: threading.Event) -> None:
+        """Follows all sources until `stop` is set, then commits what is read and returns."""
+        if self._options.watch:
+            self._watcher = Watcher(self.hint, self.request_sweep)
+            self._watcher.start()
+        try:
+            self._purge()
+            self._loop(stop)
+        finally:
+            if self._watcher is not None:
+                self._watcher.stop()
+        self._commit()
+
+    def _loop(self, stop: threading.Event) -> None:
+        next_sweep = next_purge = self._monotonic()
+        next_poll = 0.0
+        while not stop.is_set():
+            now = self._monotonic()
+            if now >= next_sweep or self._sweep_wanted.is_set():
+                self._sweep_wanted.clear()
+                self.sweep()
+                next_sweep = now + self._options.sweep_seconds
+            if now >= next_poll:
+                self._poll()
+                next_poll = now + self._poll_interval()
+            if now >= next_purge + 86400:
+                self._purge()
+                next_purge = now
+            self._take_hints()
+            if self._paused:
+                self._commit()
+            elif self._work() or self._idle_step():
+                continue
+            wait = min(next_sweep, next_poll if self._active() else next_sweep, self._next_retry())
+            self._wake.wait(max(0.005, min(wait - self._monotonic(), self._options.sweep_seconds)))
+            self._wake.clear()
+
+    def _next_retry(self) -> float:
+        return min(
+            self._queue.wakes_at(), self._store_retry_at if self._store_failures else float("inf")
+        )
+
+    def _poll_interval(self) -> float:
+        now = self._monotonic()
+        if any(now - s.grown_at < FAST_SECONDS for s in self._active()):
+            return self._options.fast_poll_seconds
+        return self._options.poll_seconds
+
+    def _active(self) -> list[Source]:
+        return self._registry.active(self._monotonic() - ACTIVE_SECONDS, ACTIVE_FILES)
+
+    def _poll(self) -> None:
+        """Looks at the files that grew last, so that no event has to come for them."""
+        for source in self._active():
+            look = self._registry.look(source)
+            if look is not None and look != source.seen:
+                source.look = look if _same_file(look, source.look) else source.look
+                self._enqueue(source, hot=True)
+
+    def _take_hints(self) -> None:
+        if not self._hints:
+            return
+        with self._lock:
+            hints, self._hints = self._hints, set()
+        for path in hints:
+            source = self._registry.meet_path(path)
+            if source is not None:
+                self._enqueue(source, hot=True)
+
+    def sweep(self) -> None:
+        """Looks at every root: what is new, grown, renamed or gone."""
+        try:
+            for source in self._registry.sweep():
+                age = time.time() - source.look.mtime_ns / 1e9
+                self._enqueue(source, hot=source.stored and age < ACTIVE_SECONDS)
+        except StoreError as error:
+            self._store_failed(error)
+            return
+        self._last_sweep = self._now()
+        for agent, path, reason in self._registry.walk.unreadable:
+            self._problem(
+                f"unreadable:{path}", "unreadable", f"{agent}: a folder or file cannot be read ({reason})",
+                "Check its permissions.",
+            )  # fmt: skip
+        if self._watcher is not None:
+            self._watcher.watch(self._registry.walk.folders)
+
+    def _enqueue(self, source: Source, *, hot: bool) -> None:
+        if source.waiting_since == 0.0:
+            source.waiting_since = self._monotonic()
+            self._bytes_total += source.pending_bytes
+        self._queue.add(source, hot=hot)
+
+    # ---- work ------------------------------------------------------------------------------------
+    def _work(self) -> bool:
+        """One slice of one source, or a commit; False when there is nothing to do now."""
+        now = self._monotonic()
+        if self._store_failures and now < self._store_retry_at:
+            return False
+        taken = self._queue.take(now)
+        if taken is None:
+            return self._commit() if self._batch else False
+        source, hot = taken
+        more = self._read(source)
+        if more:
+            self._queue.put_back(source, hot=hot)
+        self._batch_hot = self._batch_hot or hot
+        if not self._batch_since:
+            self._batch_since = now
+        if self._batch_full():
+            self._commit()
+        return True
+
+    def _batch_full(self) -> bool:
+        batch, options = self._batch, self._options
+        if len(batch.events) >= options.batch_events or batch.bytes >= options.batch_bytes:
+            return True
+        if self._batch_hot and not self._queue.has_hot:
+            return True
+        return self._monotonic() - self._batch_since >= options.batch_seconds
+
+    def _read(self, source: Source) -> bool:
+        """Reads one slice; True when the source may have more."""
+        try:
+            part = read_slice(source, self._secret)
+            if part.change is Change.REPLACED:
+                self._registry.detach(source)
+                found = self._registry.meet_path(source.path)
+                if found is not None:
+                    self._enqueue(found, hot=True)
+                return False
+            if part.records:
+                self._ingest.take(source, part.records, self._batch)
+                self._registry.grew(source, self._monotonic())
+                source.failures, source.problem = 0, None
+                self._looked.add(source.saved.source_id)
+            elif source.dirty:
+                self._batch.sources[source.saved.source_id] = source
+        except FileNotFoundError:
+            self._registry.lost(source)
+            source.waiting_since = 0.0
+            return False
+        except RedactionError as error:
+            source.restore()
+            self._set_aside(source, "redaction", error.message, error.hint)
+            return False
+        except StoreError as error:
+            self._store_failed(error)
+            return True
+        except CaptureError as error:
+            self._set_aside(source, error.code, error.message, error.hint)
+            return False
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            self._set_aside(source, "unreadable", f"a session file cannot be read ({reason})", "")
+            return False
+        self._problems.pop(f"source:{source.saved.source_id}", None)
+        if part.more:
+            return True
+        self._at_end(source, bool(part.records) or part.change is Change.REWRITTEN)
+        return False
+
+    def _at_end(self, source: Source, grown: bool) -> None:
+        before = source.seen
+        source.seen = source.look
+        source.waiting_since = 0.0
+        changed = before is not None and before != source.look
+        if not grown and changed and source.position:
+            self._idle.append(self._verify(source))
+        elif grown and source.verify_from and source.position:
+            source.verify_from = False
+            self._idle.append(self._verify(source))
+
+    def _set_aside(self, source: Source, code: str, message: str, hint: str) -> None:
+        """Back-off for one source; the others go on."""
+        source.failures += 1
+        delay = min(FIRST_RETRY_SECONDS * 2 ** min(source.failures, 6), LAST_RETRY_SECONDS)
+        source.retry_at = self._monotonic() + delay
+        source.problem = code
+        source.waiting_since = 0.0
+        if source.failures == 1:
+            self._totals.errors.append(
+                SourceError(
+                    agent=source.spec.slug, path=source.masked_path,
+                    position=source.position, code=code,
+                )
+            )  # fmt: skip
+            log.warning(
+                "source_set_aside", agent=source.spec.slug, code=code, position=source.position
+            )
+        key = "redaction" if code == "redaction" else f"source:{source.saved.source_id}"
+        self._problem(key, code, f"{source.spec.slug}: {message}", hint)
+        self._queue.sleep(source)
+
+    def _problem(self, key: str, code: str, message: str, hint: str) -> None:
+        if len(self._problems) < 200 or key in self._problems:
+            self._problems[key] = {"code": code, "message": message, "hint": hint}
+
+    # ---- commit ----------------------------------------------------------------------------------
+    def _commit(self) -> bool:
+        """Makes the batch durable; False when the store refused it and everything was taken back."""
+        batch = self._batch
+        if not batch:
+            self._batch_since = 0.0
+            return True
+        closed = self._ingest.close(batch, self._secret)
+        now = self._now()
+        try:
+            self._store.append(closed, now=now)
+        except StoreError as error:
+            self._roll_back(batch)
+            self._store_failed(error)
+            return False
+        failpoint("after_acknowledge")
+        self._store_failures = 0
+        self._problems.pop("store", None)
+        self._batch, self._batch_since, self._batch_hot = Batch(), 0.0, False
+        for checkpoint in closed.checkpoints:
+            source = batch.sources[checkpoint.source_id]
+            source.saved, source.stored, source.dirty = checkpoint, True, False
+        self._account(batch)
+        for update in closed.facts:
+            self._lineage.note(update.agent, update.session_id, update.facts)
+            if update.facts is None:
+                self._catch_up(update.agent, update.session_id)
+        self._tell(batch, now)
+        return True
+
+    def _roll_back(self, batch: Batch) -> None:
+        self._readers.drop(list(batch.touched))
+        for source in batch.sources.values():
+            source.restore()
+            self._queue.put_back(source, hot=False)
+        self._batch, self._batch_since, self._batch_hot = Batch(), 0.0, False
+
+    def _store_failed(self, error: StoreError) -> None:
+        """The files are the buffer: reading stops until the store takes events again."""
+        self._store_failures += 1
+        delay = min(FIRST_RETRY_SECONDS * 2 ** (self._store_failures - 1), LAST_RETRY_SECONDS / 2)
+        self._store_retry_at = self._monotonic() + delay
+        if self._store_failures == 1:
+            log.error("store_failed", code=error.code, error=error.message)
+        self._problem("store", error.code, error.message, error.hint)
+
+    def _account(self, batch: Batch) -> None:
+        totals = self._totals
+        totals.events += len(batch.events)
+        totals.bytes += batch.bytes
+        totals.masked += batch.masked
+        totals.errors.extend(batch.errors[: max(0, 1000 - len(totals.errors))])
+        self._sessions.update(batch.touched)
+        for name, count in batch.counts.items():
+            if name == "duplicates":
+                totals.duplicates += count
+            elif name.startswith("skipped."):
+                reason = name.removeprefix("skipped.")
+                totals.skipped[reason] = totals.skipped.get(reason, 0) + count
+
+    def _tell(self, batch: Batch, now: datetime) -> None:
+        if not self._listeners or not batch.touched:
+            return
+        at = now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        told = [
+            Committed(
+                context_id=captured_context_id(agent, session_id), agent=agent,
+                session_id=session_id, events=len(kinds), kinds=tuple(kinds[:100]), at=at,
+            )
+            for (agent, session_id), kinds in batch.touched.items()
+        ]  # fmt: skip
+        for callback in self._listeners:
+            callback(told)
+
+    # ---- idle time -------------------------------------------------------------------------------
+    def _idle_step(self) -> bool:
+        """A bit of the work that can wait; False when there is none."""
+        if self._idle:
+            task = self._idle[-1]
+            try:
+                next(task)
+            except StopIteration:
+                self._remove_idle(task)
+            except (StoreError, OSError) as error:
+                log.warning("idle_task_failed", error=type(error).__name__)
+                self._remove_idle(task)
+            return True
+        try:
+            return self._lineage.step()
+        except StoreError as error:
+            log.warning("lineage_failed", code=error.code)
+            return False
+
+    def _remove_idle(self, task: Iterator[None]) -> None:
+        self._idle = [other for other in self._idle if other is not task]
+
+    def _catch_up(self, agent: str, session_id: str) -> None:
+        key = (agent, session_id)
+        if key in self._catching or "~" in session_id:
+            return
+        self._catching.add(key)
+
+        def task() -> Iterator[None]:
+            try:
+                yield from self._readers.catch_up(agent, session_id)
+                facts = self._readers.facts(agent, session_id)
+                if facts is not None:
+                    self._readers.save(agent, session_id, facts)
+                    self._lineage.note(agent, session_id, facts)
+            finally:
+                self._catching.discard(key)
+
+        self._idle.insert(0, task())
+
+    def _verify(self, source: Source) -> Iterator[None]:
+        """Compares all that was read with the file, a bit at a time; rewinds when it differs."""
+        if source.facts.engine.value != "append-log":
+            return
+        position = source.position
+        for same in verify_blocks(source, self._secret):
+            if source.position != position:
+                return
+            if same is None:
+                yield
+            elif not same:
+                log.info("source_rewritten", agent=source.spec.slug, position=position)
+                source.rewind()
+                self._enqueue(source, hot=True)
+
+    def _purge(self) -> None:
+        older = self._now() - timedelta(seconds=self._options.dedup_ttl_seconds)
+        try:
+            self._store.purge_dedup(older_than=older, now=self._now())
+        except StoreError as error:
+            self._store_failed(error)
+
+
+def _same_file(a: Look, b: Look) -> bool:
+    return (a.device, a.inode) == (b.device, b.inode)

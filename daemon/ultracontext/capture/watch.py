@@ -1,0 +1,123 @@
+"""Hints from the file system. They only pull a file forward; the sweep is the truth."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import structlog
+
+log = structlog.get_logger(__name__)
+
+
+class Watcher:
+    """Watches folders through watchdog, as far as the system lets it.
+
+    `mode` is `events`, or `polling: <reason>` once a watch was refused; sweeps and the polling of active
+    files go on either way.
+    """
+
+    def __init__(self, hint: Callable[[str], None], sweep: Callable[[], None]) -> None:
+        self._hint = hint
+        self._sweep = sweep
+        self._observer: Any = None
+        self._watched: dict[str, Any] = {}
+        self.mode = "polling: not started"
+
+    def start(self) -> None:
+        try:
+            from watchdog.observers import Observer
+
+            self._observer = Observer()
+            self._observer.start()
+            self.mode = "events"
+        except (OSError, RuntimeError, ImportError) as error:
+            self._observer = None
+            self._fall_back(error)
+
+    def watch(self, folders: Iterable[str]) -> None:
+        """Adds watches for new folders; a refusal falls back to polling and is tried again later."""
+        if self._observer is None:
+            return
+        wanted = list(dict.fromkeys(folders))
+        refused: OSError | RuntimeError | None = None
+        for folder in wanted:
+            known = self._watched.get(folder)
+            if known is not None and known[0] == _inode(folder):
+                continue
+            try:
+                self._replace(folder, known)
+            except (OSError, RuntimeError) as error:
+                refused = error
+        if refused is not None:
+            self._fall_back(refused)
+        elif not self._alive():
+            self._fall_back(RuntimeError("the watcher's thread ended"))
+        else:
+            self.mode = "events"
+
+    def _replace(self, folder: str, known: Any) -> None:
+        from watchdog.events import (
+            DirCreatedEvent,
+            DirMovedEvent,
+            FileClosedEvent,
+            FileCreatedEvent,
+            FileDeletedEvent,
+            FileModifiedEvent,
+            FileMovedEvent,
+        )
+
+        if known is not None:
+            self._observer.unschedule(known[1])
+            del self._watched[folder]
+        wanted = [
+            FileCreatedEvent, FileModifiedEvent, FileMovedEvent, FileClosedEvent, FileDeletedEvent,
+            DirCreatedEvent, DirMovedEvent,
+        ]  # fmt: skip
+        watch = self._observer.schedule(
+            _handler(self._hint, self._sweep), folder, recursive=True, event_filter=wanted
+        )
+        self._watched[folder] = (_inode(folder), watch)
+
+    def _alive(self) -> bool:
+        emitters = list(self._observer.emitters)
+        return self._observer.is_alive() and all(e.is_alive() for e in emitters)
+
+    def _fall_back(self, error: Exception) -> None:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        mode = f"polling: {reason}"
+        if mode != self.mode:
+            log.warning("watcher_polling", error=reason)
+        self.mode = mode
+
+    def stop(self) -> None:
+        if self._observer is not None:
+            self._observer.stop()
+            self._observer.join(timeout=1.0)
+            self._observer = None
+
+
+def _inode(folder: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _handler(hint: Callable[[str], None], sweep: Callable[[], None]) -> Any:
+    from watchdog.events import FileSystemEvent, FileSystemEventHandler
+
+    class Handler(FileSystemEventHandler):
+        """Runs in watchdog's thread: only notes the path."""
+
+        def on_any_event(self, event: FileSystemEvent) -> None:
+            if event.is_directory:
+                sweep()
+                return
+            for path in (event.src_path, event.dest_path):
+                if path:
+                    hint(os.fsdecode(path))
+
+    return Handler()

@@ -1,0 +1,1 @@
+"""The command line. `main.main` is the entry point; `output` is the one place that prints."""

@@ -1,0 +1,112 @@
+"""`config`: show, get and set settings; where the file is."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from ultracontext.cli import output
+from ultracontext.cli.group import command_app
+from ultracontext.cli.workspace import workspace
+from ultracontext.runtime.health import without_password
+from ultracontext.settings import Value, find_key, variable_of
+
+app = command_app(help="Show, get and set settings.")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("show")
+def show(json: Json = False) -> None:
+    """All settings as they hold now, and where each comes from."""
+    place = workspace()
+    settings = place.settings_with({}, agents=_agents())
+    rows = [
+        (key, _shown(key, value), settings.origins.get(key, "default"))
+        for key, value in settings.items()
+    ]
+    if json:
+        output.write_json({key: value for key, value, _ in rows})
+        return
+    for key, value, origin in rows:
+        source = variable_of(key, place.env) if origin == "environment" else origin
+        mark = "" if origin == "default" else f"  # {source}"
+        output.write(output.one_line(f"{key} = {_toml(value)}{mark}"))
+    if settings.api_key:
+        output.write("# ULTRACONTEXT_API_KEY is set")
+
+
+@app.command("get")
+def get(key: Annotated[str, typer.Argument(metavar="KEY")], json: Json = False) -> None:
+    """One setting as it holds now."""
+    agents = _agents()
+    section, name = find_key(key, agents=agents)
+    values = dict(workspace().settings_with({}, agents=agents).items())
+    value = _shown(key, values.get(key, getattr(section(), name)))
+    if json:
+        output.write_json({"key": key, "value": value})
+    elif isinstance(value, tuple):
+        for item in value:
+            output.write(output.one_line(item))
+    else:
+        output.write(output.one_line(str(value)))
+
+
+@app.command("set")
+def put(
+    key: Annotated[str, typer.Argument(metavar="KEY")],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="Lists by comma.")],
+    json: Json = False,
+) -> None:
+    """Writes one setting to config.toml; everything else in it stays as it stands."""
+    from ultracontext.settings.edit import set_value
+
+    place = workspace()
+    find_key(key, agents=_agents())
+    place.paths.ensure()
+    set_value(place.paths.config_file, key, value, agents=_agents())
+    settings = place.settings_with({})
+    now = dict(settings.items()).get(key)
+    if json:
+        output.write_json({"key": key, "value": _shown(key, now if now is not None else value)})
+    elif settings.origins.get(key) == "environment":
+        output.note(f"Written, but {variable_of(key, place.env)} is set and wins.")
+    else:
+        output.note("Written. A running daemon takes it at its next start.")
+
+
+@app.command("path")
+def path(json: Json = False) -> None:
+    """Where config.toml and everything else lies."""
+    paths = workspace().paths
+    places = {
+        "config": paths.config_file,
+        "store": paths.store_file,
+        "state": paths.state_dir,
+        "socket": paths.socket,
+        "log": paths.log_file,
+    }
+    if json:
+        output.write_json({name: str(place) for name, place in places.items()})
+    else:
+        output.write(str(paths.config_file))
+
+
+def _agents() -> list[str]:
+    from ultracontext.agents import known
+
+    return list(known())
+
+
+def _shown(key: str, value: Any) -> Value:
+    return without_password(value) if key.endswith(".url") and isinstance(value, str) else value
+
+
+def _toml(value: Value) -> str:
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

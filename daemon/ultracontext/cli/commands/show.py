@@ -1,0 +1,182 @@
+"""`show`: one session as text, markdown or JSON; with --raw the masked records themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ultracontext.cli import output
+from ultracontext.cli.group import UsageError, command_app
+from ultracontext.cli.workspace import nothing_captured, workspace
+
+if TYPE_CHECKING:
+    from ultracontext.redaction import MaskedRecord, Redactor
+    from ultracontext.store.base import ContextRow, SpaceStore, StoredNode
+
+    Pair = tuple[StoredNode, MaskedRecord]
+
+app = command_app()
+
+FORMATS = ("text", "markdown", "json")
+
+
+@app.command()
+def show(
+    ident: Annotated[
+        str, typer.Argument(metavar="ID", help="Context id, native session id, or the start of either.")
+    ],
+    raw: Annotated[bool, typer.Option("--raw", help="The masked native records.")] = False,
+    history: Annotated[
+        bool, typer.Option("--history", help="Earlier contents of records changed in place, too.")
+    ] = False,
+    form: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="text, markdown or json.")
+    ] = "text",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    store: Annotated[str | None, typer.Option(metavar="URL", help="Another store.")] = None,
+    version: Annotated[str | None, typer.Option(metavar="N", hidden=True)] = None,
+    before: Annotated[str | None, typer.Option(metavar="TIME", hidden=True)] = None,
+    at: Annotated[str | None, typer.Option(metavar="K", hidden=True)] = None,
+    as_model: Annotated[bool, typer.Option("--as-model", hidden=True)] = False,
+    salvage: Annotated[bool, typer.Option("--salvage", hidden=True)] = False,
+    follow: Annotated[bool, typer.Option("-f", "--follow", hidden=True)] = False,
+) -> None:
+    """One session: what was typed, answered and done."""
+    reserved = {
+        "--version": version, "--before": before, "--at": at, "--as-model": as_model,
+        "--salvage": salvage, "-f": follow,
+    }  # fmt: skip
+    for name, value in reserved.items():
+        if value not in (None, False):
+            raise UsageError(f"{name} is not available yet", hint="Leave it out", code="not-available")
+    if form not in FORMATS:
+        raise UsageError(f"no format {form!r}", hint=f"One of {', '.join(FORMATS)}")
+    as_json = json or form == "json"
+    place = workspace()
+    with place.reading(store) as space:
+        if space is None:
+            raise nothing_captured()
+        row = space.find(ident)
+        if raw:
+            _print_records(space, row, place.redactor, as_json=as_json, history=history)
+            return
+        from ultracontext.store.session import read_session
+
+        found = read_session(space, row, place.redactor)
+        if as_json:
+            body = session_json(row, found)
+            if history:
+                body["history"] = [_native(p) for p in _superseded(space, row, place.redactor)]
+            output.write_json(body)
+            return
+        from ultracontext.cli import render
+
+        blocks = render.markdown if form == "markdown" else render.text
+        for block in blocks(row, found, output.columns()):
+            output.write(block)
+        if history:
+            _print_history(space, row, place.redactor)
+
+
+def session_json(row: ContextRow, found: Any) -> dict[str, Any]:
+    """The shape of `show --json`."""
+    import msgspec
+
+    facts = found.facts
+    metadata = {key: value for key, value in msgspec.to_builtins(facts).items() if key != "base"}
+    metadata |= {"source": row.agent, "nodes": row.nodes, "parent_id": row.parent_id}
+    return {
+        "id": row.context_id,
+        "session_id": row.session_id,
+        "agent": row.agent,
+        "version": row.version,
+        "metadata": metadata,
+        "messages": [
+            {"index": index, **message_json(message)} for index, message in enumerate(found.messages)
+        ],
+    }
+
+
+def message_json(message: Any) -> dict[str, Any]:
+    tool = message.tool
+    body: dict[str, Any] = {
+        "id": message.id,
+        "role": message.role,
+        "kind": message.kind,
+        "event_type": message.event_type,
+        "text": message.text,
+        "timestamp": message.timestamp,
+        "metadata": message.metadata,
+    }
+    if tool is not None:
+        body["tool"] = {
+            "name": tool.name,
+            "call_id": tool.call_id,
+            "input": tool.input,
+            "output": tool.output,
+            "is_error": tool.is_error,
+        }
+    return body
+
+
+def _print_records(
+    space: SpaceStore, row: ContextRow, redactor: Redactor, *, as_json: bool, history: bool
+) -> None:
+    """Streams the records, so that a long session needs little memory."""
+    from ultracontext.store.beginning import Beginnings
+
+    pieces = Beginnings(space, redactor).pieces(row)
+    pairs = ((p.node, p.record) for p in pieces if p.node is not None and p.record is not None)
+    if history:
+        pairs = chain(pairs, _superseded(space, row, redactor))
+    if not as_json:
+        for _, record in pairs:
+            output.write(output.visible(_text(record)))
+        return
+    head = output.json_bytes({"id": row.context_id, "session_id": row.session_id})
+    output.write_bytes(head[:-1] + b',"records":[')
+    for number, pair in enumerate(pairs):
+        output.write_bytes((b"," if number else b"") + output.json_bytes(_native(pair)))
+    output.write_bytes(b"]}\n")
+
+
+def _print_history(space: SpaceStore, row: ContextRow, redactor: Redactor) -> None:
+    for number, (node, record) in enumerate(_superseded(space, row, redactor)):
+        if not number:
+            output.write()
+            output.write("── Earlier contents of records that were changed in place ──")
+        output.write(f"revision {node.revision} of {node.event_type or 'a record'} at {node.start}:")
+        output.write(output.visible(_text(record)))
+
+
+def _superseded(space: SpaceStore, row: ContextRow, redactor: Redactor) -> Iterator[Pair]:
+    """Contents that a later revision of the same record replaced, with their place."""
+    from ultracontext.store.beginning import remask
+
+    newest = {node.event_id for node in space.nodes(row.context_id)}
+    for node in space.nodes(row.context_id, all_revisions=True):
+        if node.event_id not in newest:
+            yield node, remask(node, row.agent, redactor)
+
+
+def _native(pair: Pair) -> dict[str, Any]:
+    """One record as `--raw` and `--history` give it; `position` is its start in the source."""
+    node, record = pair
+    head = {"event_id": node.event_id.hex(), "position": node.start}
+    if node.too_large is not None:
+        return head | {"text": _text(record), "too_large": list(node.too_large)}
+    if record.text is not None:
+        return head | {"text": record.text}
+    return head | {"native": record.native}
+
+
+def _text(record: MaskedRecord) -> str:
+    if record.too_large is not None:
+        size, digest = record.too_large
+        return f"[a record of {size} bytes was left out, its digest is {digest}]"
+    if record.text is not None:
+        return record.text
+    return output.json_bytes(record.native).decode()

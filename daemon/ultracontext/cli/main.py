@@ -1,0 +1,154 @@
+"""Entry point of `ultracontext` and `uc`: finds the command, turns failures into one line.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 refused by a guard, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.main import get_command
+
+from ultracontext import __version__
+from ultracontext.cli import output
+from ultracontext.cli.group import Entry, LazyGroup, UsageError
+from ultracontext.errors import UltraContextError
+
+_COMMANDS = "ultracontext.cli.commands"
+EVERY_DAY, CAPTURE = "Every day", "Capture"
+
+ENTRIES = {
+    "sessions": Entry(EVERY_DAY, f"{_COMMANDS}.sessions", "Captured sessions, newest activity first."),
+    "show": Entry(EVERY_DAY, f"{_COMMANDS}.show", "One session: what was typed, answered and done."),
+    "status": Entry(EVERY_DAY, f"{_COMMANDS}.status", "Whether the daemon runs, and how it is."),
+    "demo": Entry(EVERY_DAY, f"{_COMMANDS}.demo", "Plays recorded samples into a temporary home."),
+    "daemon": Entry(CAPTURE, f"{_COMMANDS}.daemon", "Run, start, stop, restart, status, logs."),
+    "config": Entry(CAPTURE, f"{_COMMANDS}.config", "Show, get and set settings."),
+    "setup": Entry(CAPTURE, f"{_COMMANDS}.setup", "Put `ultracontext` on the PATH (--link)."),
+}
+LazyGroup.entries = ENTRIES
+
+app = typer.Typer(
+    cls=LazyGroup,
+    name="ultracontext",
+    help="Keeps the sessions of coding agents, masked, in a local store.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        output.write(f"ultracontext {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Keeps the sessions of coding agents, masked, in a local store."""
+    del version
+    if context.invoked_subcommand is None:
+        from ultracontext.cli.commands.status import print_status
+
+        raise typer.Exit(print_status(as_json=False, hint=True))
+
+
+def main() -> None:
+    """The console script."""
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except (BrokenPipeError, ValueError):
+        _drop_stdout()
+    sys.exit(code)
+
+
+def run(arguments: list[str]) -> int:
+    """Runs one command line and gives its exit code. Never raises."""
+    as_json = "--json" in arguments
+    os.umask(0o077)
+    try:
+        _arm(os.environ.get("ULTRACONTEXT_FAILPOINTS", ""))
+        result = get_command(app).main(arguments, prog_name="ultracontext", standalone_mode=False)
+    except UltraContextError as error:
+        return _fail(error, as_json=as_json)
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+    except BrokenPipeError:
+        _drop_stdout()
+        return 0
+    except typer.Exit as error:
+        return error.exit_code
+    except Exception as error:  # noqa: BLE001  # the last resort of a program for people
+        return _fail(_as_ours(error), as_json=as_json)
+    return result if isinstance(result, int) else 0
+
+
+def _fail(error: UltraContextError, *, as_json: bool) -> int:
+    try:
+        output.fail(error, as_json=as_json)
+    except (OSError, ValueError):
+        pass  # stderr is gone; the exit code still says it
+    return error.exit_code
+
+
+def _as_ours(error: Exception) -> UltraContextError:
+    message = getattr(error, "format_message", None)
+    if message is not None and hasattr(error, "exit_code"):  # of Typer's own parser
+        return _usage(error, str(message()))
+    return _unexpected(error)
+
+
+def _usage(error: Any, message: str) -> UsageError:
+    path = getattr(getattr(error, "ctx", None), "command_path", "ultracontext")
+    first, *more = message.strip().rstrip(".").split("Did you mean")
+    text = " ".join(first.split()).rstrip(".:( ")
+    hint = f"Did you mean{more[0]}" if more else f"`{path} --help` shows how"
+    return UsageError(text[:1].lower() + text[1:], hint=hint.strip().rstrip(")"))
+
+
+def _unexpected(error: Exception) -> UltraContextError:
+    """One line without the exception's own text, which could quote a session."""
+    name = type(error).__name__
+    try:
+        from ultracontext import logs
+        from ultracontext.cli.workspace import workspace
+
+        paths = workspace().paths
+        paths.ensure()
+        logs.configure(file=paths.logs_dir / "cli.log")
+        logs.get_logger(__name__).error("command-failed", code="unexpected", **logs.where(error))
+        hint = f"{paths.logs_dir / 'cli.log'} says where; please report it"
+    except Exception:  # noqa: BLE001  # nothing more can be done about the log
+        hint = "Please report it"
+    return UltraContextError(f"failed unexpectedly ({name})", hint=hint, code="unexpected")
+
+
+def _arm(text: str) -> None:
+    if not text:
+        return
+    from ultracontext.model import failpoint
+
+    try:
+        failpoint.arm(text)
+    except ValueError as error:
+        raise UsageError(str(error), hint="See ULTRACONTEXT_FAILPOINTS in model/failpoint.py") from error
+
+
+def _drop_stdout() -> None:
+    """The reader of our output has left; nothing shall complain about it at exit."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except OSError:
+        return

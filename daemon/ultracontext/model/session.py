@@ -1,0 +1,47 @@
+"""Facts of a session, computed by its agent's reader from masked records."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+
+class Base(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of another session with which this one begins."""
+
+    session_id: str
+    end: int
+    """First place that no longer belongs to this session."""
+    unit: Literal["native", "position"] = "native"
+    """`native`: the reader's `covers` decides what `end` means; `position`: place in the context."""
+
+
+class SessionFacts(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What lists show of a session. Times are ISO 8601 UTC ending in `Z`.
+
+    `title_source` is `name` (given by the person), `agent` (its own title) or `prompt` (first
+    typed prompt); titles are one line of at most 200 characters. `project_path` comes from a
+    record's own cwd, never from a folder name.
+    """
+
+    title: str | None = None
+    title_source: Literal["name", "agent", "prompt"] | None = None
+    project_path: str | None = None
+    git_branch: str | None = None
+    git_remote: str | None = None
+    model: str | None = None
+    agent_version: str | None = None
+    started_at: str | None = None
+    updated_at: str | None = None
+    messages: int = 0
+    """Messages that `show` gives, `meta` not counted."""
+    parent_session: str | None = None
+    relation: Literal["subagent", "fork", "switch"] | None = None
+    base: Base | None = None
+    lineage_key: str | None = None
+    """Sessions of one agent that share it may be forks of each other; `spec.relate` decides."""
+    tokens: int = 0
+    """Input and output tokens, counted once per answer."""
+    unknown: dict[str, int] = {}
+    """Record kinds that the reader does not know, with their counts."""

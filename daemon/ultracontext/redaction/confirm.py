@@ -1,0 +1,93 @@
+"""From candidates to spans that are masked: the pattern itself, then the checks of its rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ultracontext.redaction.engine import Candidate
+from ultracontext.redaction.looks import passes
+from ultracontext.redaction.rules import Rule
+
+MASK = re.compile(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
+MASK_HEAD = b"[redacted:"
+
+_LONG_LINE = 1 << 16
+_MARGIN = 1 << 13
+"""Longer than any match of a rule that stays in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Bytes of a text that one rule masks."""
+
+    start: int
+    end: int
+    rule: str
+    certain: bool
+    value: bytes
+    """The secret itself, decoded as far as it was found."""
+
+
+def barred(data: bytes) -> bytes:
+    """The text with existing masks blanked out, at the same length: nothing matches in or over one."""
+    return MASK.sub(_blank, data) if MASK_HEAD in data else data
+
+
+def confirm(rules: Sequence[Rule], data: bytes, candidates: Iterable[Candidate]) -> list[Span]:
+    """The spans that candidates stand for, in no order, overlaps included."""
+    spans: list[Span] = []
+    for number, ranges in _ranges(rules, data, candidates).items():
+        rule = rules[number]
+        for start, end in ranges:
+            for match in rule.regex.finditer(data, start, end):
+                low, high = match.span(rule.group)
+                if low < high and passes(rule, data, low, high):
+                    spans.append(Span(low, high, rule.name, rule.certain, data[low:high]))
+    return spans
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """Spans in order, those that overlap made one: named by a certain rule, else by the longest."""
+    out: list[Span] = []
+    for span in sorted(spans, key=lambda s: (s.start, -s.end)):
+        if out and span.start < out[-1].end:
+            out[-1] = _union(out[-1], span)
+        else:
+            out.append(span)
+    return out
+
+
+def _union(a: Span, b: Span) -> Span:
+    best = max(a, b, key=lambda s: (s.certain, s.end - s.start, -s.start))
+    return Span(min(a.start, b.start), max(a.end, b.end), best.rule, best.certain, best.value)
+
+
+def _ranges(
+    rules: Sequence[Rule], data: bytes, candidates: Iterable[Candidate]
+) -> dict[int, list[tuple[int, int]]]:
+    """What to search for each rule: the lines that hold a candidate, each once."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    start, end = 0, -1
+    for position, number in sorted((position, number) for number, position in candidates):
+        if rules[number].many_lines:
+            found.setdefault(number, [(0, len(data))])
+            continue
+        if not start <= position <= end:
+            start = data.rfind(b"\n", 0, position) + 1
+            end = data.find(b"\n", position)
+            end = len(data) if end < 0 else end
+        low, high = start, end
+        if high - low > _LONG_LINE:
+            low, high = max(low, position - _MARGIN), min(high, position + _MARGIN)
+        ranges = found.setdefault(number, [])
+        if not ranges or ranges[-1][1] < low:
+            ranges.append((low, high))
+        elif ranges[-1][1] < high:
+            ranges[-1] = (ranges[-1][0], high)
+    return found
+
+
+def _blank(match: re.Match[bytes]) -> bytes:
+    return b"\n" + b"\0" * (len(match[0]) - 2) + b"\n"

@@ -1,0 +1,57 @@
+"""Finding where a rule may match. Both engines give candidates only; `confirm` decides.
+
+A candidate is (rule number, a position inside the possible match), and an engine gives one for
+every real match: it may say too much, never too little.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from ultracontext.errors import RedactionError
+from ultracontext.redaction.rules import Rule
+
+Candidate = tuple[int, int]
+
+ENGINE_VARIABLE = "ULTRACONTEXT_REDACTION_ENGINE"
+
+
+class Engine(Protocol):
+    """Looks for all rules at once in one text."""
+
+    name: str
+
+    def candidates(self, data: bytes) -> list[Candidate]:
+        """Raises RedactionError when the text could not be scanned as a whole."""
+
+
+def open_engine(
+    rules: Sequence[Rule], version: int, *, name: str | None = None, cache_dir: Path | None = None
+) -> Engine:
+    """The engine called `name` (`hyperscan`, `aho`), else of the variable, else the fastest here."""
+    wanted = name or os.environ.get(ENGINE_VARIABLE) or _fastest()
+    if wanted == "hyperscan":
+        from ultracontext.redaction.hyperscan_engine import HyperscanEngine
+
+        return HyperscanEngine(rules, version, cache_dir)
+    if wanted == "aho":
+        from ultracontext.redaction.aho_engine import AhoEngine
+
+        return AhoEngine(rules)
+    raise RedactionError(
+        f"no such redaction engine: {wanted}", hint=f"Set {ENGINE_VARIABLE} to hyperscan or aho"
+    )
+
+
+def _fastest() -> str:
+    if importlib.util.find_spec("hyperscan") is None:
+        return "aho"
+    try:
+        import hyperscan  # noqa: F401
+    except ImportError:
+        return "aho"
+    return "hyperscan"

@@ -1,0 +1,105 @@
+"""The local secret, and the fingerprints that it makes.
+
+A fingerprint says "the same secret" on this machine and nothing to anyone without the key.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import Path
+
+from ultracontext.errors import RedactionError
+
+SECRET_BYTES = 32
+
+_NOISE = re.compile(rb"(?:\\+[nrt]|\s)+(?:\d+[\t|:])?")
+_MARK = re.compile(rb"(\[redacted:[a-z0-9-]{1,40}):[0-9a-f]{8}\]")
+
+
+class Fingerprinter:
+    """Keyed digests: 8 hex digits for masks, 16 bytes for records."""
+
+    def __init__(self, secret: bytes) -> None:
+        if not secret:
+            raise RedactionError(
+                "the local redaction key is empty", hint="Restore it with `ultracontext doctor --fix`"
+            )
+        key = secret if len(secret) <= 64 else blake2b(secret).digest()
+        self._mask = blake2b(digest_size=16, key=key, person=b"mask")
+        self._record = blake2b(digest_size=16, key=key, person=b"record")
+
+    def mask(self, value: bytes) -> str:
+        """8 hex digits; line ends inside a value, real or escaped, do not count."""
+        return self.full(value)[:8]
+
+    def full(self, value: bytes) -> str:
+        """All 32 hex digits of the keyed digest of a secret."""
+        digest = self._mask.copy()
+        digest.update(_NOISE.sub(b"", value))
+        return digest.hexdigest()
+
+    def record(self, data: bytes, companions: Mapping[str, bytes]) -> bytes:
+        """16 bytes over an unmasked record and the files that belong to it."""
+        digest = self._record.copy()
+        digest.update(data)
+        for name in sorted(companions):
+            framed = name.encode("utf-8", "surrogatepass")
+            body = companions[name]
+            digest.update(b"\0%d\0%b\0%d\0" % (len(framed), framed, len(body)))
+            digest.update(body)
+        return digest.digest()
+
+
+def without_fingerprints(data: bytes) -> bytes:
+    """Masked bytes with the fingerprint of every mask left out: equal on every machine."""
+    return _MARK.sub(rb"\1]", data) if b"[redacted:" in data else data
+
+
+def load_secret(path: Path) -> bytes:
+    """The key in `path`, made there (mode 0600) when there is none yet.
+
+    Two processes that start at once get the same key. Raises RedactionError for a file that is
+    no key of ours: a new one would give every known secret another mask.
+    """
+    try:
+        return _checked(path)
+    except FileNotFoundError:
+        _create(path)
+        return _checked(path)
+    except OSError as error:
+        raise RedactionError(
+            f"the local redaction key cannot be read: {error.strerror}",
+            hint=f"Check the permissions of {path}",
+        ) from error
+
+
+def _checked(path: Path) -> bytes:
+    data = path.read_bytes()
+    if len(data) != SECRET_BYTES:
+        raise RedactionError(
+            f"the local redaction key has {len(data)} bytes, not {SECRET_BYTES}",
+            hint=f"Restore {path} from a backup, or move it away to start with a new key",
+        )
+    return data
+
+
+def _create(path: Path) -> None:
+    """Writes a whole key beside `path` and links it there, unless another starter was first."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(SECRET_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            pass
+    finally:
+        temporary.unlink()

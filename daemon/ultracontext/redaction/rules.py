@@ -1,0 +1,193 @@
+"""The rules: one row of a table each, read once, checked, and turned into patterns.
+
+Columns of `tables/*.tsv` (tab separated, `#` starts a comment):
+
+    name      stands in the mask: `[redacted:<name>:…]`
+    provider  whose secret it is
+    flags     c certain, l likely (checks the value), i ignore case, 1 mask group 1 only,
+              m may span lines, n no left guard, o no right guard, and named checks (`crc32`)
+    anchors   one of these (split at `|`) is in every match, in lower case with flag i
+    pattern   Python `re` over UTF-8 bytes, with the macros of `MACROS`
+    probe     what the automaton looks for; empty = `pattern` up to its first long repeat
+    sample    a value in the macros of `sample.py`; never a complete secret
+    source    where the form is described
+    date      when that was read
+
+A pattern without flag m never crosses a line end, and none crosses a NUL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from ultracontext.errors import RedactionError
+
+TABLES = Path(__file__).parent / "tables"
+
+COLUMNS = (
+    "name", "provider", "flags", "anchors", "pattern", "probe", "sample", "source", "date",
+)
+
+MACROS = {
+    "<an>": "[A-Za-z0-9]",
+    "<hx>": "[0-9a-f]",
+    "<HX>": "[0-9A-Fa-f]",
+    "<up>": "[A-Z0-9]",
+    "<lo>": "[a-z0-9]",
+    "<u64>": "[A-Za-z0-9_-]",
+    "<b64>": "[A-Za-z0-9+/]",
+    "<uuid>": "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}",
+    "<ws>": "[ \\t]{0,8}",
+    "<q>": "\\\\{0,7}[\"'`]?",
+    "<is>": "\\\\{0,7}[\"'`]?\\]?[ \\t]{0,8}(?::=|=>|==?|:)[ \\t]{0,8}\\\\{0,7}[\"'`]?",
+    "<near>": "[A-Za-z0-9_ .-]{0,24}",
+}
+
+LEFT_GUARD = (
+    r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=%[0-9A-Fa-f][0-9A-Fa-f])"
+    r"|(?<=\\u[0-9A-Fa-f]{4})|(?<=\\x[0-9A-Fa-f]{2})|(?<=[0-9;\[]m))"
+)
+"""Not after a letter or digit, but after a literal escape, a percent escape or a colour code."""
+
+_TAIL = re.compile(r"(\[(?:[^\]\\]|\\.)+\])(?:\{[^{}]*\}|[+*?])?$")
+_REPEAT = re.compile(r"\{(\d+)(,?)(\d*)\}")
+_CAP = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One kind of secret."""
+
+    name: str
+    provider: str
+    flags: str
+    anchors: tuple[bytes, ...]
+    regex: re.Pattern[bytes]
+    probe: bytes
+    group: int
+    certain: bool
+    many_lines: bool
+    ignore_case: bool
+    checks: tuple[str, ...]
+    sample: str
+
+
+def load_rules(folder: Path = TABLES) -> tuple[Rule, ...]:
+    """All rules, or RedactionError: a missing or broken table never means fewer rules."""
+    paths = sorted(folder.glob("*.tsv"))
+    if not paths:
+        raise RedactionError("no redaction rules found", hint="Install the package again")
+    rules: list[Rule] = []
+    for path in paths:
+        try:
+            rules += [_rule(row) for row in read_table(path.read_text("utf-8"))]
+        except (OSError, ValueError, KeyError, re.error) as error:
+            raise RedactionError(
+                f"the redaction rules in {path.name} do not load: {error}",
+                hint="Install the package again",
+            ) from error
+    names = [rule.name for rule in rules]
+    if len(set(names)) != len(names):
+        raise RedactionError("two redaction rules share a name", hint="Install the package again")
+    return tuple(rules)
+
+
+def read_table(text: str) -> Iterable[dict[str, str]]:
+    """Rows of a table by column. Raises ValueError for a row of another width."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line or line.startswith("#"):
+            continue
+        cells = line.split("\t")
+        if len(cells) != len(COLUMNS):
+            raise ValueError(f"line {number} has {len(cells)} columns, not {len(COLUMNS)}")
+        yield dict(zip(COLUMNS, cells, strict=True))
+
+
+def rule_set_version(rules: Sequence[Rule]) -> int:
+    """A stable number under 2**63 that changes with any rule."""
+    digest = blake2b(digest_size=8)
+    for rule in rules:
+        fields = (rule.name, rule.flags, "|".join(map(repr, rule.anchors)))
+        digest.update("\0".join(fields).encode() + rule.regex.pattern + b"\1")
+    return int.from_bytes(digest.digest(), "big") >> 1
+
+
+def _rule(row: dict[str, str]) -> Rule:
+    flags, *checks = row["flags"].split(",")
+    if not row["name"] or not set(flags) <= set("cli1mno") or ("c" in flags) == ("l" in flags):
+        raise ValueError(f"rule {row['name'] or '?'} has wrong flags")
+    body = _expand(row["pattern"])
+    ignore_case = "i" in flags
+    anchors = tuple(anchor.encode() for anchor in row["anchors"].split("|") if anchor)
+    if not anchors or (ignore_case and any(a != a.lower() for a in anchors)):
+        raise ValueError(f"rule {row['name']} has no usable anchor")
+    guarded = ("" if "n" in flags else LEFT_GUARD) + body + ("" if "o" in flags else _right(body))
+    return Rule(
+        name=row["name"],
+        provider=row["provider"],
+        flags=row["flags"],
+        anchors=anchors,
+        regex=re.compile(guarded.encode(), re.IGNORECASE if ignore_case else 0),
+        probe=(_expand(row["probe"]) or _probe(body)).encode(),
+        group=1 if "1" in flags else 0,
+        certain="c" in flags,
+        many_lines="m" in flags,
+        ignore_case=ignore_case,
+        checks=tuple(checks),
+        sample=row["sample"],
+    )
+
+
+def _expand(pattern: str) -> str:
+    for macro, text in MACROS.items():
+        pattern = pattern.replace(macro, text)
+    return pattern
+
+
+def _right(body: str) -> str:
+    """Not followed by a letter or digit that the value itself could hold."""
+    tail = _TAIL.search(body)
+    if tail is None or tail[1].startswith("[^"):
+        return ""
+    kinds = re.sub(r"[-_.~+/=%@!#$^&*]", "", tail[1][1:-1].replace("A-Z", "U").replace("a-z", "L")
+                   .replace("0-9", "D").replace("a-f", "F").replace("A-F", "G"))
+    classes = {"U": "A-Z", "L": "a-z", "D": "0-9", "F": "a-f", "G": "A-F"}
+    inner = "".join(classes.get(kind, kind) for kind in kinds)
+    return f"(?![{inner}])" if inner else ""
+
+
+def _probe(body: str) -> str:
+    """The pattern up to its first long repeat outside a group, which is cut short."""
+    depth, index = 0, 0
+    while index < len(body):
+        char = body[index]
+        if char == "\\":
+            index += 2
+            continue
+        if char == "[":
+            index = _class_end(body, index)
+            continue
+        depth += (char == "(") - (char == ")")
+        repeat = _REPEAT.match(body, index) if char == "{" and depth == 0 else None
+        if repeat is not None:
+            low = int(repeat[1])
+            high = low if not repeat[2] else int(repeat[3] or 9999)
+            if high > _CAP * 2 or low > _CAP:
+                return f"{body[:index]}{{{min(low, _CAP)}}}"
+            index = repeat.end()
+            continue
+        index += 1
+    return body
+
+
+def _class_end(body: str, index: int) -> int:
+    index += 1 + (body[index + 1] == "^")
+    if body[index] == "]":
+        index += 1
+    while body[index] != "]":
+        index += 2 if body[index] == "\\" else 1
+    return index + 1

@@ -1,0 +1,118 @@
+"""Masks many strings in one scan.
+
+The strings are joined by a separator that no pattern crosses, the engine looks through the joined
+text and its views once, and only strings with a find are touched. A masked string is scanned again
+until nothing is found, so that masking twice changes nothing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate
+
+from ultracontext.errors import RedactionError
+from ultracontext.redaction.confirm import Span, barred, confirm, merged
+from ultracontext.redaction.engine import Engine
+from ultracontext.redaction.fingerprint import Fingerprinter
+from ultracontext.redaction.rules import Rule
+from ultracontext.redaction.views import (
+    Back,
+    base64_positions,
+    base64_views,
+    escape_views,
+    percent_view,
+)
+
+SEPARATOR = "\n\0\n"
+ROUNDS = 8
+
+
+class Scanner:
+    """Rules, an engine and the local key together."""
+
+    def __init__(
+        self, rules: Sequence[Rule], engine: Engine, fingerprints: Fingerprinter
+    ) -> None:
+        self.rules = rules
+        self.engine = engine
+        self.fingerprints = fingerprints
+
+    def mask(self, texts: Sequence[str], counts: Counter[str]) -> dict[int, str]:
+        """The strings that change, by their place, masked. Adds to the counts of rules."""
+        changed: dict[int, str] = {}
+        spans = self.find(SEPARATOR.join(texts))
+        places: Sequence[int] = range(len(texts))
+        for _ in range(ROUNDS):
+            if not spans:
+                return changed
+            current = [changed.get(i, texts[i]) for i in places]
+            fresh = self._replaced(current, spans, counts)
+            changed.update({places[i]: text for i, text in fresh.items()})
+            places = [places[i] for i in fresh]
+            spans = self.find(SEPARATOR.join(changed[i] for i in places))
+        raise RedactionError("masking does not come to an end", hint="Please report this")
+
+    def text(self, text: str) -> str:
+        """One string, masked."""
+        return self.mask([text], Counter()).get(0, text)
+
+    def find(self, text: str) -> list[Span]:
+        """Spans of the UTF-8 bytes of a text, merged and in order."""
+        data = encoded(text)
+        plain = barred(data)
+        spans = self._find_in(plain)
+        for view, back in escape_views(plain):
+            spans += _mapped(self._find_in(view), back)
+        percent = percent_view(plain)
+        if percent is not None:
+            view, back = percent
+            spans += _mapped(self._find_in(view), back)
+        return merged(spans)
+
+    def _find_in(self, data: bytes) -> list[Span]:
+        candidates = self.engine.candidates(data)
+        spans = confirm(self.rules, data, candidates) if candidates else []
+        for view, back in base64_views(data, base64_positions(data)):
+            found = self.engine.candidates(view)
+            if found:
+                spans += _mapped(confirm(self.rules, view, found), back)
+        return spans
+
+    def _replaced(
+        self, texts: Sequence[str], spans: Sequence[Span], counts: Counter[str]
+    ) -> dict[int, str]:
+        bodies = [encoded(text) for text in texts]
+        gap = len(SEPARATOR)
+        starts = [0, *accumulate(len(body) + gap for body in bodies)]
+        pieces: dict[int, list[Span]] = {}
+        for span in spans:
+            pieces.setdefault(bisect_right(starts, span.start) - 1, []).append(span)
+        return {
+            place: self._masked(bodies[place], starts[place], found, counts)
+            for place, found in pieces.items()
+        }
+
+    def _masked(
+        self, body: bytes, offset: int, spans: Sequence[Span], counts: Counter[str]
+    ) -> str:
+        out, done = [], 0
+        for span in spans:
+            counts[span.rule] += 1
+            mark = f"[redacted:{span.rule}:{self.fingerprints.mask(span.value)}]"
+            out += [body[done : span.start - offset], mark.encode()]
+            done = span.end - offset
+        return b"".join([*out, body[done:]]).decode("utf-8", "surrogatepass")
+
+
+def encoded(text: str) -> bytes:
+    """UTF-8; a lone surrogate, which it has no form for, keeps the form it would have."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+
+
+def _mapped(spans: Sequence[Span], back: Back) -> list[Span]:
+    return [Span(*back(s.start, s.end), s.rule, s.certain, s.value) for s in spans]

@@ -1,0 +1,303 @@
+"""The daemon: capture in a thread of its own, the control socket on the event loop.
+
+It ends on SIGTERM, SIGINT or `POST /stop`, within two seconds; what is committed by then stays, the
+rest is read again at the next start. It starts no program and writes only inside its home.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import msgspec
+
+from ultracontext import __version__
+from ultracontext.capture import Committed, Progress, Summary
+from ultracontext.errors import (
+    FatalError,
+    StoreError,
+    TransportError,
+    UltraContextError,
+    WriteRefusedError,
+)
+from ultracontext.logs import get_logger, where
+from ultracontext.runtime import health
+from ultracontext.runtime.assembly import Line, Setup, capture_line, local_store
+from ultracontext.runtime.client import ControlClient
+from ultracontext.runtime.hub import Hub
+from ultracontext.runtime.listing import session_rows
+from ultracontext.runtime.lock import DaemonLock, Holder, holding
+from ultracontext.runtime.upkeep import Upkeep
+
+log = get_logger(__name__)
+
+STOP_SECONDS = 4.5
+"""How long capture may take to commit what it has read; then the process leaves without it."""
+LOCK_CHECK_SECONDS = 5.0
+
+
+def run_once(
+    setup: Setup, *, progress: Callable[[Progress], None] | None = None
+) -> tuple[Summary, bool]:
+    """Reads everything to its end and commits it. (summary, whether it was interrupted)"""
+    local_store(setup)
+    setup.paths.ensure()
+    lock = DaemonLock(setup.paths.lock_file)
+    stop = threading.Event()
+    with holding(lock, version=__version__, socket="", once=True), _stopping(stop.set):
+        with capture_line(setup) as line:
+            summary = line.engine.run_once(progress=progress, stop=stop)
+            if not stop.is_set():
+                Upkeep(line).once(stop)
+    return summary, stop.is_set()
+
+
+def run_daemon(setup: Setup) -> int:
+    """Runs until it is told to stop. The exit code."""
+    local_store(setup)
+    setup.paths.ensure()
+    lock = DaemonLock(setup.paths.lock_file)
+    socket = str(setup.paths.socket)
+    with holding(lock, version=__version__, socket=socket, once=False) as earlier:
+        _refuse_beside_another(setup)
+        if earlier is not None:
+            log.warning("lock-taken-over", pid=earlier.pid)
+        with capture_line(setup) as line:
+            return asyncio.run(Daemon(line, lock).run())
+
+
+def _refuse_beside_another(setup: Setup) -> None:
+    """A daemon whose lock file was removed still answers at its socket."""
+    try:
+        answer = ControlClient(setup.paths.socket, timeout_seconds=1.0).get("/status")
+    except TransportError:
+        return
+    pid = answer.get("daemon", {}).get("pid")
+    raise WriteRefusedError(
+        f"a daemon is running already (pid {pid}), though its lock file is gone",
+        code="locked",
+        hint="Stop it by `ultracontext daemon stop`",
+    )
+
+
+class Daemon:
+    """One running daemon."""
+
+    def __init__(self, line: Line, lock: DaemonLock) -> None:
+        self._line = line
+        self._locks = [lock]
+        self._hub = Hub(f"{os.getpid():x}.{time.time_ns():x}")
+        self._halt = threading.Event()
+        self._stopping = asyncio.Event()
+        self._committed = asyncio.Event()
+        self._failure: BaseException | None = None
+        self._started = time.monotonic()
+
+    async def run(self) -> int:
+        from ultracontext.runtime.control import serve_control
+
+        loop = asyncio.get_running_loop()
+        self._line.engine.listen(lambda rows: self._tell(loop, rows))
+        paths = self._line.setup.paths
+        with _signals_to(loop, self._stopping.set):
+            async with serve_control(paths.socket, self._actions(loop), self._hub, version=__version__):
+                log.info("daemon-started", pid=os.getpid(), version=__version__)
+                left = await self._work(loop)
+        log.info("daemon-stopped", pid=os.getpid(), clean=left)
+        if self._failure is not None:
+            raise _as_fatal(self._failure)
+        if not left:
+            os._exit(0)  # the commit that still runs is whole or not at all
+        return 0
+
+    async def _work(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Runs capture and upkeep until the end; False when capture did not return in time."""
+        done = asyncio.Event()
+        self._in_thread(loop, "capture", lambda: self._line.engine.run(self._halt), done)
+        upkeep = Upkeep(self._line)
+        async with asyncio.TaskGroup() as group:
+            chores = [
+                group.create_task(self._upkeep(loop, upkeep)),
+                group.create_task(self._watch_lock()),
+            ]
+            try:
+                await self._stopping.wait()
+            finally:
+                self._halt.set()
+                self._line.engine.hint("")  # wakes the loop at once
+                for chore in chores:
+                    chore.cancel()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOP_SECONDS):
+                await done.wait()
+        return done.is_set()
+
+    def _in_thread(
+        self, loop: asyncio.AbstractEventLoop, name: str, work: Callable[[], None], done: asyncio.Event
+    ) -> None:
+        """Runs `work` in a thread that does not keep the process; its failure stops the daemon."""
+
+        def body() -> None:
+            try:
+                work()
+            except BaseException as error:  # noqa: BLE001  # handed to the daemon, which ends
+                self._failure = error
+                log.error("thread-failed", code=name, **where(error))
+            finally:
+                with suppress(RuntimeError):  # the loop has ended already
+                    loop.call_soon_threadsafe(done.set)
+                    if self._failure is not None:
+                        loop.call_soon_threadsafe(self._stopping.set)
+
+        threading.Thread(target=body, name=name, daemon=True).start()
+
+    async def _upkeep(self, loop: asyncio.AbstractEventLoop, upkeep: Upkeep) -> None:
+        """One pass at the start, one a while after commits, one a day in any case."""
+        while True:
+            self._committed.clear()
+            done = asyncio.Event()
+            self._in_thread(loop, "upkeep", lambda: upkeep.once(self._halt), done)
+            await done.wait()
+            await asyncio.sleep(Upkeep.PAUSE_SECONDS)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(Upkeep.LONGEST_SECONDS):
+                    await self._committed.wait()
+
+    async def _watch_lock(self) -> None:
+        """The lock file may be removed by hand; then it is taken again, or the daemon yields to another."""
+        while True:
+            await asyncio.sleep(LOCK_CHECK_SECONDS)
+            if self._locks[-1].is_ours():
+                continue
+            paths = self._line.setup.paths
+            lock = DaemonLock(paths.lock_file)
+            try:
+                paths.ensure()
+                lock.take(version=__version__, socket=str(paths.socket), once=False)
+            except UltraContextError as error:
+                log.error("lock-lost", code=error.code)
+                if isinstance(error, WriteRefusedError):
+                    self._failure = error
+                    self._stopping.set()
+                continue
+            log.warning("lock-taken-again", pid=os.getpid())
+            self._locks.append(lock)
+
+    def _tell(self, loop: asyncio.AbstractEventLoop, rows: Sequence[Committed]) -> None:
+        """In the engine's thread, after a commit."""
+        data = [msgspec.to_builtins(row) for row in rows]
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(self._publish, data)
+
+    def _publish(self, rows: list[dict[str, Any]]) -> None:
+        self._committed.set()
+        self._hub.publish("committed", rows)
+
+    def _actions(self, loop: asyncio.AbstractEventLoop) -> Any:
+        from ultracontext.runtime.control import Actions
+
+        engine = self._line.engine
+        return Actions(
+            status=self._status,
+            sessions=self._sessions,
+            pause=engine.pause,
+            go_on=engine.resume,
+            sweep=engine.request_sweep,
+            stop=lambda: loop.call_soon_threadsafe(self._stopping.set) and None,
+        )
+
+    def _sessions(self, limit: int) -> list[dict[str, Any]]:
+        space = self._line.space
+        return session_rows(space, space.contexts(limit=limit, children=True))
+
+    def _status(self) -> dict[str, Any]:
+        setup, now = self._line.setup, self._line.engine.status()
+        problems = [dict(found) for found in now.problems]
+        dedup = health.no_dedup()
+        try:
+            dedup = msgspec.to_builtins(self._line.space.dedup_status())
+        except StoreError as error:
+            problems.append(health.problem(error.code, error.message, error.hint))
+        problems += health.remote_problems(setup.settings) + health.disk_problems(setup.paths)
+        return {
+            "daemon": {
+                "running": True,
+                "pid": os.getpid(),
+                "version": __version__,
+                "uptime_seconds": round(time.monotonic() - self._started, 1),
+                "memory_bytes": health.own_memory_bytes(),
+                "clients": self._hub.clients,
+            },
+            "capture": {
+                "paused": now.paused,
+                "watcher": now.watcher,
+                "backlog_bytes": now.backlog_bytes,
+                "backlog_seconds": round(now.backlog_seconds, 3),
+                "sources": now.sources,
+                "active": now.active,
+                "events": now.events,
+                "duplicates": now.duplicates,
+                "masked": now.masked,
+                "skipped": now.skipped,
+                "last_sweep_at": now.last_sweep_at,
+            },
+            "redaction": {"enabled": True, "rules": self._line.redactor.rules},
+            "remote": health.remote(setup.settings),
+            "dedup": dedup,
+            "store": health.store(setup.paths),
+            "problems": problems,
+        }
+
+
+def _as_fatal(error: BaseException) -> UltraContextError:
+    if isinstance(error, UltraContextError):
+        return error
+    return FatalError(
+        f"the daemon stopped after an unexpected {type(error).__name__}",
+        hint="The log has the place: `ultracontext daemon logs`",
+    )
+
+
+@contextmanager
+def _signals_to(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
+    """SIGTERM and SIGINT stop; SIGHUP is kept for reloading and does nothing yet."""
+    handlers = {signal.SIGTERM: stop, signal.SIGINT: stop, signal.SIGHUP: lambda: None}
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    for number, handler in handlers.items():
+        loop.add_signal_handler(number, handler)
+    try:
+        yield
+    finally:
+        for number in handlers:
+            loop.remove_signal_handler(number)
+
+
+@contextmanager
+def _stopping(stop: Callable[[], None]) -> Iterator[None]:
+    """The first SIGTERM or SIGINT asks for the end, the second SIGINT does not wait for it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handler(number: int, _frame: object) -> None:
+        stop()
+        if number == signal.SIGINT:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = {number: signal.signal(number, handler) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
+
+
+__all__ = ["Daemon", "Holder", "run_daemon", "run_once"]

@@ -1,0 +1,111 @@
+"""How the daemon is: the answer of `status`, with or without one that runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Any
+
+from ultracontext.errors import UltraContextError
+from ultracontext.paths import Paths
+from ultracontext.settings import Settings
+
+LOW_DISK_BYTES = 256 << 20
+
+
+def problem(code: str, message: str, hint: str = "") -> dict[str, str]:
+    return {"code": code, "message": message, "hint": hint}
+
+
+def stopped(paths: Paths, settings: Settings, dedup: dict[str, Any]) -> dict[str, Any]:
+    """The answer when no daemon runs. What only a running one knows is null."""
+    return {
+        "daemon": {"running": False, "pid": None, "version": None},
+        "capture": {
+            "paused": False,
+            "watcher": "off",
+            "backlog_bytes": None,
+            "backlog_seconds": None,
+        },
+        "redaction": {"enabled": True, "rules": None},
+        "remote": remote(settings),
+        "dedup": dedup,
+        "store": store(paths),
+        "problems": [*remote_problems(settings), *disk_problems(paths)],
+    }
+
+
+def remote(settings: Settings) -> dict[str, Any]:
+    """Nothing is replicated yet, so nothing lags."""
+    url = settings.remote.url
+    return {
+        "url": without_password(url) or None,
+        "lag_events": 0,
+        "lag_seconds": 0.0,
+        "error": "replication is not available yet" if url else None,
+    }
+
+
+def remote_problems(settings: Settings) -> list[dict[str, str]]:
+    if not settings.remote.url:
+        return []
+    return [
+        problem(
+            "remote-unavailable",
+            "remote.url is set, but this version does not replicate yet",
+            "Everything stays in the local store until then",
+        )
+    ]
+
+
+def store(paths: Paths) -> dict[str, Any]:
+    size = 0
+    for suffix in ("", "-wal"):
+        try:
+            size += paths.store_file.with_name(paths.store_file.name + suffix).stat().st_size
+        except OSError:
+            continue
+    return {"path": str(paths.store_file), "bytes": size}
+
+
+def disk_problems(paths: Paths) -> list[dict[str, str]]:
+    try:
+        free = shutil.disk_usage(paths.store_file.parent).free
+    except OSError:
+        return []
+    if free >= LOW_DISK_BYTES:
+        return []
+    return [
+        problem(
+            "disk-low",
+            f"only {free >> 20} MiB are free where the store lies",
+            f"Make room on the disk of {paths.store_file.parent}",
+        )
+    ]
+
+
+def no_dedup(error: UltraContextError | None = None) -> dict[str, Any]:
+    """The dedup part when there is no store, or none that can be read."""
+    del error
+    return {"rows": 0, "hits": 0, "purged_at": None}
+
+
+def without_password(url: str) -> str:
+    """A URL that may be shown: user and host stay, the password does not."""
+    scheme, mark, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    user, at, host = authority.rpartition("@")
+    if at:
+        name = user.partition(":")[0]
+        authority = f"{name}:***@{host}" if ":" in user else f"{name}@{host}"
+    path, question, _ = path.partition("?")
+    return scheme + mark + authority + slash + path + ("?…" if question else "")
+
+
+def own_memory_bytes() -> int | None:
+    """Resident memory of this process, where the kernel tells it."""
+    try:
+        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123  # one line, read at each status
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return None

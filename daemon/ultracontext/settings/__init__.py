@@ -1,0 +1,25 @@
+"""Settings: defaults, config.toml, environment and flags in one frozen value."""
+
+from ultracontext.settings.load import all_keys, find_key, load_settings, variable_of
+from ultracontext.settings.schema import (
+    LOG_LEVELS,
+    AgentSettings,
+    CaptureSettings,
+    Settings,
+    Value,
+)
+from ultracontext.settings.times import parse_duration, parse_time
+
+__all__ = [
+    "LOG_LEVELS",
+    "AgentSettings",
+    "CaptureSettings",
+    "Settings",
+    "Value",
+    "all_keys",
+    "find_key",
+    "load_settings",
+    "parse_duration",
+    "parse_time",
+    "variable_of",
+]

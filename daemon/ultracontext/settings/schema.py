@@ -1,0 +1,175 @@
+"""Every setting, its default and its check. A section is a frozen dataclass, a key one of its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import ClassVar
+
+from ultracontext.errors import SettingsError
+from ultracontext.settings.times import parse_duration
+
+Value = str | int | tuple[str, ...]
+"""What a setting may be. Durations stay as written; `…_seconds` gives them as numbers."""
+
+LOG_LEVELS = ("debug", "info", "warning", "error")
+STORE_SCHEMES = ("sqlite", "postgresql", "postgres", "http", "https", "memory")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureSettings:
+    """What this machine captures and how it is looked for."""
+
+    backfill: str = "all"
+    """What lies there at the first start: `all`, `new` (nothing), or not older than a duration."""
+    dedup_ttl: str = "30d"
+    """How long a seen record is remembered in the dedup table."""
+    sweep: str = "30s"
+    """Pause between two sweeps of the agents' folders."""
+
+    def check(self) -> None:
+        if self.backfill not in ("all", "new"):
+            parse_duration(self.backfill)
+        parse_duration(self.dedup_ttl)
+        if parse_duration(self.sweep) < 1:
+            raise SettingsError("capture.sweep is below one second", hint="Write it like 30s")
+
+    @property
+    def dedup_ttl_seconds(self) -> float:
+        return parse_duration(self.dedup_ttl)
+
+    @property
+    def sweep_seconds(self) -> float:
+        return parse_duration(self.sweep)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreSettings:
+    """The store that commands read and edit."""
+
+    url: str = ""
+    """Empty: the local store."""
+
+    def check(self) -> None:
+        _check_scheme("store.url", self.url)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteSettings:
+    """Where the daemon replicates to, and what."""
+
+    url: str = ""
+    include: tuple[str, ...] = ()
+    """Globs on project path or git remote. Empty: nothing leaves this machine."""
+    since: str = "now"
+    """`now`, `all`, or a time."""
+
+    def check(self) -> None:
+        _check_scheme("remote.url", self.url)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpSettings:
+    """What agents may read of each other."""
+
+    projects: str = "current"
+
+    def check(self) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionSettings:
+    """How long captured sessions stay."""
+
+    days: int = 0
+    """0: for ever."""
+
+    def check(self) -> None:
+        if self.days < 0:
+            raise SettingsError("retention.days is negative", hint="0 keeps everything")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSettings:
+    """The log of the daemon."""
+
+    level: str = "info"
+
+    def check(self) -> None:
+        if self.level not in LOG_LEVELS:
+            raise SettingsError(f"log.level is {self.level!r}", hint=f"One of {', '.join(LOG_LEVELS)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSettings:
+    """One agent, as `[agents.<slug>]`."""
+
+    roots: tuple[str, ...] = ()
+    """Folders that hold its sessions. Empty: where the agent itself keeps them."""
+
+    def check(self) -> None:
+        for root in self.roots:
+            if not root.startswith(("/", "~")):
+                raise SettingsError(f"{root!r} is no absolute folder", hint="Begin it with / or ~")
+
+
+Section = (
+    CaptureSettings | StoreSettings | RemoteSettings | McpSettings | RetentionSettings | LogSettings
+    | AgentSettings
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All settings as they hold now."""
+
+    capture: CaptureSettings = field(default_factory=CaptureSettings)
+    store: StoreSettings = field(default_factory=StoreSettings)
+    remote: RemoteSettings = field(default_factory=RemoteSettings)
+    mcp: McpSettings = field(default_factory=McpSettings)
+    retention: RetentionSettings = field(default_factory=RetentionSettings)
+    log: LogSettings = field(default_factory=LogSettings)
+    agents: Mapping[str, AgentSettings] = field(default_factory=dict)
+    api_key: str | None = field(default=None, repr=False)
+    """`ULTRACONTEXT_API_KEY`; never in a file of settings and never shown."""
+    base_url: str | None = None
+    """`ULTRACONTEXT_BASE_URL`: the SDK's server, and a shorthand for an http store."""
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """Where each setting that is not a default comes from, by key."""
+
+    SECTIONS: ClassVar[dict[str, type[Section]]] = {
+        "capture": CaptureSettings,
+        "store": StoreSettings,
+        "remote": RemoteSettings,
+        "mcp": McpSettings,
+        "retention": RetentionSettings,
+        "log": LogSettings,
+    }
+
+    def items(self) -> list[tuple[str, Value]]:
+        """Every key and its value, agents without settings left out."""
+        rows: list[tuple[str, Value]] = []
+        for name in self.SECTIONS:
+            section = getattr(self, name)
+            rows += [(f"{name}.{f.name}", getattr(section, f.name)) for f in fields(section)]
+        rows += [(f"agents.{slug}.roots", self.agents[slug].roots) for slug in sorted(self.agents)]
+        return rows
+
+    def reading_store(self) -> str:
+        """URL of the store that reading and editing commands use, empty for the local one."""
+        if self.base_url and self.store.url and self.base_url != self.store.url:
+            raise SettingsError(
+                "ULTRACONTEXT_STORE and ULTRACONTEXT_BASE_URL name different stores",
+                hint="Unset one of them",
+            )
+        return self.store.url or self.base_url or ""
+
+
+def _check_scheme(key: str, url: str) -> None:
+    scheme, mark, _ = url.partition("://")
+    if url and (not mark or scheme not in STORE_SCHEMES):
+        raise SettingsError(
+            f"{key} is no store URL",
+            hint="Write it like sqlite:///path, postgresql://host/db or https://host",
+        )

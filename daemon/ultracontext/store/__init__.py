@@ -1,0 +1,32 @@
+"""Where nodes live. Backends are reached only through here."""
+
+from ultracontext.store.base import (
+    LOCAL_SPACE,
+    CaptureBatch,
+    Checkpoint,
+    ContextRow,
+    DedupStatus,
+    Event,
+    FactsUpdate,
+    KnownEvent,
+    SpaceStore,
+    Store,
+    StoredNode,
+)
+from ultracontext.store.opening import open_local, open_store
+
+__all__ = [
+    "LOCAL_SPACE",
+    "CaptureBatch",
+    "Checkpoint",
+    "ContextRow",
+    "DedupStatus",
+    "Event",
+    "FactsUpdate",
+    "KnownEvent",
+    "SpaceStore",
+    "Store",
+    "StoredNode",
+    "open_local",
+    "open_store",
+]

@@ -1,0 +1,184 @@
+"""A stored context as a session: what `show`, search, MCP and a switch read.
+
+Nodes are masked again under today's rules, then read by today's reader of their agent, so that better
+rules and better readers also serve what was captured before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from ultracontext.formats import SessionReader
+from ultracontext.model import Message, MessageId, SessionFacts, message_id
+from ultracontext.redaction import MaskedRecord, Redactor
+from ultracontext.store.base import ContextRow, FactsUpdate, SpaceStore, StoredNode
+from ultracontext.store.beginning import Beginnings, Piece, spec_of
+from ultracontext.store.values import moment
+
+NOT_CAPTURED = "The beginning of this session was not captured."
+UNREADABLE = "This record could not be read by this version; its bytes are kept."
+
+
+class NativeRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A stored record as `show --raw` gives it: `native` or, for an opaque one, `text`."""
+
+    event_id: str
+    position: int
+    native: Any = msgspec.UNSET
+    text: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class Session(msgspec.Struct, kw_only=True):
+    """One session, read. A message's index is its place in `messages`."""
+
+    row: ContextRow
+    facts: SessionFacts
+    messages: list[Message]
+    records: list[NativeRecord]
+    """Only with `raw`; then `messages` is empty."""
+
+
+def read_session(
+    store: SpaceStore, row: ContextRow, redactor: Redactor, *, raw: bool = False
+) -> Session:
+    """The whole session, its beginning in other sessions included.
+
+    Memory grows with the session; `native_records` and `unsettled` go through it piece by piece."""
+    if raw:
+        records = list(native_records(store, row, redactor))
+        return Session(row=row, facts=row.facts, messages=[], records=records)
+    reader = reader_of(row)
+    fed = [m for messages in unsettled(store, row, redactor, reader=reader) for m in messages]
+    facts = _facts(row, reader)
+    return Session(row=row, facts=facts, messages=_settled(reader, fed), records=[])
+
+
+def unsettled(
+    store: SpaceStore, row: ContextRow, redactor: Redactor, *, reader: SessionReader | None = None
+) -> Iterator[list[Message]]:
+    """Messages record by record, before the reader settles them."""
+    reader = reader or reader_of(row)
+    for piece in Beginnings(store, redactor).pieces(row):
+        if piece.node is None or piece.record is None:
+            yield [not_captured(piece)]
+        else:
+            yield _timed(_fed(reader, piece.record, piece.node), piece.node)
+
+
+def native_records(
+    store: SpaceStore, row: ContextRow, redactor: Redactor
+) -> Iterator[NativeRecord]:
+    """The masked native records, the base's first."""
+    for piece in Beginnings(store, redactor).pieces(row):
+        if piece.node is None or piece.record is None:
+            continue
+        record = NativeRecord(event_id=piece.node.event_id.hex(), position=piece.node.position)
+        if piece.record.text is not None:
+            record.text = piece.record.text
+        else:
+            record.native = piece.record.native
+        yield record
+
+
+def compute_facts(store: SpaceStore, row: ContextRow, redactor: Redactor) -> SessionFacts:
+    """Facts by the reader's present code, in bounded memory."""
+    reader = reader_of(row)
+    for _ in unsettled(store, row, redactor, reader=reader):
+        pass
+    return _facts(row, reader)
+
+
+def refresh_facts(store: SpaceStore, row: ContextRow, redactor: Redactor) -> SessionFacts:
+    """Computes the facts of a stale row and keeps them, unless it has grown meanwhile."""
+    facts = compute_facts(store, row, redactor)
+    update = FactsUpdate(agent=row.agent, session_id=row.session_id, facts=facts)
+    store.save_facts([update], nodes={row.context_id: row.nodes})
+    return facts
+
+
+def reader_of(row: ContextRow) -> SessionReader:
+    """A fresh reader; for an agent that is not known here, one that leaves records opaque."""
+    spec = spec_of(row.agent)
+    return OpaqueReader() if spec is None else spec.reader(row.session_id)
+
+
+class OpaqueReader:
+    """Gives every record as one `meta` message with its text."""
+
+    def feed(self, record: MaskedRecord, message_id: MessageId) -> list[Message]:
+        text = record.text if record.text is not None else record.body.decode("utf-8", "replace")
+        return [
+            Message(id=message_id, role="system", kind="meta", event_type="unknown", text=text)
+        ]
+
+    def settle(self, messages: list[Message]) -> list[Message]:
+        return messages
+
+    def facts(self) -> SessionFacts:
+        return SessionFacts()
+
+    def covers(self, record: MaskedRecord, base: object) -> bool:
+        return False
+
+
+def not_captured(piece: Piece) -> Message:
+    """Stands where a session's beginning should be."""
+    name = blake2b(f"{piece.row.context_id}/beginning".encode(), digest_size=12).hexdigest()
+    return Message(
+        id=f"msg_{name}", role="system", kind="system", event_type="ultracontext/not-captured",
+        text=NOT_CAPTURED, metadata={"missing": "beginning"},
+    )
+
+
+def _fed(reader: SessionReader, record: MaskedRecord, node: StoredNode) -> list[Message]:
+    name = message_id(node.event_id)
+    try:
+        return reader.feed(record, name)
+    except Exception as error:  # noqa: BLE001  (a reader's bug must not hide the whole session)
+        return [
+            Message(
+                id=name, role="system", kind="meta", event_type=node.event_type or "unreadable",
+                text=UNREADABLE, metadata={"error": type(error).__name__},
+            )
+        ]
+
+
+def _settled(reader: SessionReader, messages: list[Message]) -> list[Message]:
+    try:
+        return reader.settle(messages)
+    except Exception:  # noqa: BLE001  (as above: unsettled is better than nothing)
+        return messages
+
+
+def _facts(row: ContextRow, reader: SessionReader) -> SessionFacts:
+    """The reader's, with what the store knows better: where a copy began, whose child it is."""
+    facts = reader.facts()
+    if isinstance(reader, OpaqueReader):
+        return row.facts
+    if row.facts.base is not None and row.facts.base.unit == "position":
+        facts.base = row.facts.base
+    if row.facts.relation is not None and facts.relation is None:
+        facts.relation, facts.parent_session = row.facts.relation, row.facts.parent_session
+    return facts
+
+
+def _timed(messages: list[Message], node: StoredNode) -> list[Message]:
+    """Messages without a time of their own get the node's, marked."""
+    if node.time_ms is None or all(m.timestamp for m in messages):
+        return messages
+    stamp = iso(moment(node.time_ms))
+    marked = {"time_inherited": True} if node.time_inherited else {}
+    return [
+        m if m.timestamp
+        else msgspec.structs.replace(m, timestamp=stamp, metadata={**m.metadata, **marked})
+        for m in messages
+    ]
+
+
+def iso(when: datetime) -> str:
+    return when.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

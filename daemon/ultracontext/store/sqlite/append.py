@@ -1,0 +1,203 @@
+"""The write of capture: one batch, one transaction.
+
+    counters of the space → contexts (made if new) → nodes → dedup → facts → checkpoints → totals
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any
+
+from ultracontext.chain import DIGEST_BYTES, content_digest
+from ultracontext.errors import StoreError
+from ultracontext.model import EventId
+from ultracontext.model.failpoint import failpoint
+from ultracontext.store.base import CaptureBatch, Event
+from ultracontext.store.sqlite import dedup, extras, roots, sources
+from ultracontext.store.sqlite.bodies import Bodies
+from ultracontext.store.sqlite.names import Kinds
+from ultracontext.store.values import column, encode_text, milliseconds, sane_time, words
+
+INSERT_NODE = (
+    "INSERT INTO nodes (space, context, position, born, revision, event_id, parent, log, source, start,"
+    " length, ordinal, kind, call_id, time_ms, rule_set, opaque, codec, digest, chain, extra, body)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+INSERT_DEDUP = (
+    "INSERT OR IGNORE INTO dedup (space, event_id, digest, source, stored_s) VALUES (?, ?, ?, ?, ?)"
+)
+INSERT_LOG = (
+    "INSERT INTO log (space, entry, context, operation, position, count, stored_ms)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+SUPERSEDE = (
+    "UPDATE nodes SET superseded = ?4 WHERE space = ?1 AND context = ?2 AND position = ?3"
+    " AND superseded IS NULL AND length(event_id) = 16 AND revision < (SELECT max(revision) FROM nodes"
+    " WHERE space = ?1 AND context = ?2 AND position = ?3 AND superseded IS NULL)"
+)
+
+
+class Append:
+    """One batch on its way into an open write transaction."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, space: str, *, bodies: Bodies, kinds: Kinds, now: datetime
+    ) -> None:
+        self.connection = connection
+        self.space = space
+        self.bodies = bodies
+        self.kinds = kinds
+        self.now_ms = milliseconds(now)
+        self.spaces = roots.Counters(connection, space, self.now_ms)
+        self.rows: list[tuple[Any, ...]] = []
+        self.log: list[tuple[Any, ...]] = []
+        self.revised: list[tuple[str, int, int, int]] = []
+
+    def run(self, batch: CaptureBatch, *, hits: int = 0) -> None:
+        self.bodies.prepare(self.connection)
+        mtimes = {c.source_id: c.mtime_ns // 1_000_000 for c in batch.checkpoints}
+        contexts = roots.Roots(self.connection, self.space, self.spaces, now_ms=self.now_ms)
+        for (agent, session_id), events in grouped(batch.events).items():
+            root = contexts.take(
+                agent, session_id, events, file_ms=mtimes.get(events[0].source_id)
+            )
+            self._context(root, events)
+        self._insert(batch.events)
+        counts = dict(batch.counts)
+        counts["dedup.rows"] = self._remember(batch.events)
+        counts["dedup.hits"] = hits
+        contexts.save(batch.facts)
+        failpoint("after_facts")
+        sources.put(self.connection, self.space, batch.checkpoints)
+        failpoint("after_checkpoint")
+        sources.add(self.connection, self.space, counts)
+        highest = max((e.source_id for e in batch.events), default=0)
+        self.spaces.save(highest_source=max([highest, *mtimes], default=0))
+
+    def _context(self, root: roots.Root, events: Sequence[Event]) -> None:
+        first, entry, new = root.next_position, self.spaces.next_log, 0
+        self.spaces.next_log += 1
+        places: dict[EventId, int] = {}
+        ref, version, space = root.ref, root.version, self.space
+        for event in events:
+            if event.revision and (place := self._place(root, event, places)) is not None:
+                self._revise(root, event, place)
+                continue
+            position = first + new
+            new += 1
+            places[event.event_id] = position
+            row, root.tail = self._row(event, root.tail)
+            self.rows.append(
+                (space, ref, position, version, event.revision, event.event_id, event.first, entry, *row)
+            )
+        root.next_position = first + new
+        root.grow(events)
+        self.log.append((space, entry, ref, "append", first, new, self.now_ms))
+
+    def _place(self, root: roots.Root, event: Event, places: dict[EventId, int]) -> int | None:
+        """Position of the record that this is a revision of; None when it is not here."""
+        if event.first is None:
+            return None
+        if event.first in places:
+            return places[event.first]
+        found = self.connection.execute(
+            "SELECT position FROM nodes WHERE space = ? AND event_id = ? AND context = ?",
+            (self.space, event.first, root.ref),
+        ).fetchone()
+        return None if found is None else int(found[0])
+
+    def _revise(self, root: roots.Root, event: Event, position: int) -> None:
+        entry = self.spaces.next_log
+        self.spaces.next_log += 1
+        row, _ = self._row(event, self._replaced_chain(root, position))
+        self.rows.append(
+            (self.space, root.ref, position, root.version, event.revision, event.event_id, event.first,
+             entry, *row)
+        )
+        self.log.append((self.space, entry, root.ref, "revise", position, 1, self.now_ms))
+        self.revised.append((self.space, root.ref, position, root.version))
+
+    def _replaced_chain(self, root: roots.Root, position: int) -> bytes:
+        """Link of the newest captured row at the place, rows of this batch included."""
+        for row in reversed(self.rows):
+            if row[1] == root.ref and row[2] == position:
+                return bytes(row[19])
+        found = self.connection.execute(
+            "SELECT chain FROM nodes WHERE space = ? AND context = ? AND position = ?"
+            " AND length(event_id) = 16 ORDER BY born DESC, revision DESC LIMIT 1",
+            (self.space, root.ref, position),
+        ).fetchone()
+        return bytes(found[0] or b"") if found else b""
+
+    def _row(self, event: Event, tail: bytes) -> tuple[tuple[Any, ...], bytes]:
+        """Columns from `source` on, and the node's link."""
+        record = event.record
+        opaque = record.text is not None
+        body = encode_text(record.text) if record.text is not None else record.body
+        extra = extras.of(record)
+        if extra is not None:
+            extras.keep(self.connection, self.space, event.event_id, record)
+        content = content_digest(body, extra)
+        chain = blake2b(tail + content, digest_size=DIGEST_BYTES).digest()
+        codec, packed = self.bodies.pack(body)
+        kind = self.kinds.ref(self.connection, (event.kind, event.role, words(event.event_type)))
+        return (
+            event.source_id, record.start, record.end - record.start, event.ordinal, kind,
+            column(event.call_id), sane_time(event.time_ms), record.rule_set, opaque, codec,
+            record.digest, chain, extras.squeezed(extra), packed,
+        ), chain
+
+    def _insert(self, events: Sequence[Event]) -> None:
+        self.connection.executemany(INSERT_NODE, self.rows)
+        self.connection.executemany(INSERT_LOG, self.log)
+        for revised in self.revised:
+            self.connection.execute(SUPERSEDE, revised)
+        failpoint("after_insert")
+
+    def _remember(self, events: Sequence[Event]) -> int:
+        stored_s = self.now_ms // 1000
+        rows = [(self.space, e.event_id, e.record.digest, e.source_id, stored_s) for e in events]
+        rows.sort(key=_event)
+        added = self.connection.executemany(INSERT_DEDUP, rows).rowcount if rows else 0
+        failpoint("after_dedup")
+        return added
+
+
+def _event(row: tuple[Any, ...]) -> bytes:
+    return bytes(row[1])
+
+
+def grouped(events: Sequence[Event]) -> dict[tuple[str, str], list[Event]]:
+    """By session, order kept."""
+    groups: dict[tuple[str, str], list[Event]] = {}
+    for event in events:
+        key = (event.record.agent, event.session_id)
+        if key in groups:
+            groups[key].append(event)
+        else:
+            groups[key] = [event]
+    return groups
+
+
+def without_present(
+    connection: sqlite3.Connection, space: str, batch: CaptureBatch
+) -> CaptureBatch:
+    """The batch less the events that are stored already or stand in it twice."""
+    ids = list(dict.fromkeys(e.event_id for e in batch.events))
+    present = set(dedup.look_up(connection, space, dedup.NODES, ids))
+    kept: list[Event] = []
+    for event in batch.events:
+        if event.event_id not in present:
+            present.add(event.event_id)
+            kept.append(event)
+    left_out = len(batch.events) - len(kept)
+    if not left_out:
+        raise StoreError("the batch breaks a rule of the store", code="store")
+    counts = dict(batch.counts)
+    counts["present"] = counts.get("present", 0) + left_out
+    return CaptureBatch(
+        events=kept, checkpoints=batch.checkpoints, facts=batch.facts, counts=counts
+    )

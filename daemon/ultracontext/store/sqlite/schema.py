@@ -1,0 +1,200 @@
+"""Tables of the SQLite store, and the migrations that make them.
+
+Every primary key starts with the space. A version is `major * 1000 + minor`, kept in
+`user_version`: a program reads any store of its own major version; migrations within one only add.
+
+    spaces        counters of one tenant
+    contexts      roots: one row a session; `ref` is its short name inside this file, `nodes` counts
+                  its rows (revisions too), `next_position` its places
+    heads         versions of a context
+    nodes         messages: one row an event, edits and revisions as rows at the same position
+    log           what was written, in order: the feed of index and remote, and each node's stored_at
+    kinds         (kind, role, event type) by number, so that a node spends a byte on them
+    parts         strings over 256 KiB in pieces, by digest; `part_users` says which nodes hold them
+    dictionaries  what compressed bodies were compressed with
+    dedup         event ids seen within the TTL, also of nodes that are gone
+    sources       checkpoints of capture
+    notes, totals small facts and counters of capture
+
+A node is visible in version v when `born <= v` and not `superseded <= v`. A revision within one
+version is superseded in the version of its birth, so no version shows it. `chain` is the digest over
+the row before (for an edit or a revision: over the row it replaces) and the content at birth.
+"""
+
+from __future__ import annotations
+
+APPLICATION_ID = 0x55435478
+"""`UCTx`, so that a foreign database is recognised."""
+
+FIRST = """
+CREATE TABLE spaces (
+    space TEXT NOT NULL,
+    next_context INTEGER NOT NULL DEFAULT 1,
+    next_source INTEGER NOT NULL DEFAULT 1,
+    next_log INTEGER NOT NULL DEFAULT 1,
+    created_ms INTEGER NOT NULL,
+    PRIMARY KEY (space)
+) WITHOUT ROWID;
+CREATE TABLE contexts (
+    space TEXT NOT NULL,
+    context_id TEXT NOT NULL,
+    ref INTEGER NOT NULL,
+    agent TEXT,
+    session_id TEXT,
+    parent_id TEXT,
+    parent_session TEXT,
+    relation TEXT,
+    related INTEGER NOT NULL DEFAULT 0,
+    project_path TEXT,
+    version INTEGER NOT NULL DEFAULT 0,
+    nodes INTEGER NOT NULL DEFAULT 0,
+    next_position INTEGER NOT NULL DEFAULT 0,
+    tail BLOB,
+    facts BLOB,
+    facts_nodes INTEGER,
+    reader_digest BLOB,
+    base BLOB,
+    metadata BLOB,
+    created_ms INTEGER NOT NULL,
+    updated_ms INTEGER NOT NULL,
+    stored_ms INTEGER NOT NULL,
+    PRIMARY KEY (space, context_id)
+);
+CREATE UNIQUE INDEX contexts_ref ON contexts (space, ref);
+CREATE UNIQUE INDEX contexts_session ON contexts (space, session_id, agent);
+CREATE INDEX contexts_recent ON contexts (space, updated_ms);
+CREATE INDEX contexts_stale ON contexts (space, ref) WHERE facts_nodes IS NOT nodes;
+CREATE TABLE heads (
+    space TEXT NOT NULL,
+    context INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    head_id TEXT NOT NULL,
+    prev_id TEXT,
+    operation TEXT NOT NULL,
+    operation_id TEXT,
+    affected BLOB,
+    metadata BLOB,
+    digest BLOB,
+    log INTEGER NOT NULL,
+    created_ms INTEGER NOT NULL,
+    PRIMARY KEY (space, context, version)
+) WITHOUT ROWID;
+CREATE TABLE nodes (
+    space TEXT NOT NULL,
+    context INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    born INTEGER NOT NULL,
+    revision INTEGER NOT NULL,
+    superseded INTEGER,
+    event_id BLOB NOT NULL,
+    parent BLOB,
+    body_in BLOB,
+    log INTEGER NOT NULL,
+    source INTEGER,
+    start INTEGER,
+    length INTEGER,
+    ordinal INTEGER,
+    kind INTEGER,
+    call_id TEXT,
+    time_ms INTEGER,
+    rule_set INTEGER,
+    opaque INTEGER NOT NULL,
+    codec INTEGER,
+    digest BLOB,
+    chain BLOB,
+    extra BLOB,
+    body BLOB,
+    PRIMARY KEY (space, context, position, born, revision)
+);
+CREATE UNIQUE INDEX nodes_event ON nodes (space, event_id);
+CREATE TABLE log (
+    space TEXT NOT NULL,
+    entry INTEGER NOT NULL,
+    context INTEGER NOT NULL,
+    operation TEXT NOT NULL,
+    position INTEGER,
+    count INTEGER,
+    stored_ms INTEGER NOT NULL,
+    PRIMARY KEY (space, entry)
+) WITHOUT ROWID;
+CREATE TABLE kinds (
+    space TEXT NOT NULL,
+    ref INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    role TEXT NOT NULL,
+    event_type TEXT NOT NULL,
+    PRIMARY KEY (space, ref)
+) WITHOUT ROWID;
+CREATE TABLE parts (
+    space TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    part INTEGER NOT NULL,
+    data BLOB NOT NULL,
+    PRIMARY KEY (space, digest, part)
+);
+CREATE TABLE part_users (
+    space TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    event_id BLOB NOT NULL,
+    PRIMARY KEY (space, digest, event_id)
+) WITHOUT ROWID;
+CREATE TABLE dictionaries (
+    space TEXT NOT NULL,
+    ref INTEGER NOT NULL,
+    digest BLOB NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (space, ref)
+);
+CREATE TABLE dedup (
+    space TEXT NOT NULL,
+    event_id BLOB NOT NULL,
+    digest BLOB NOT NULL,
+    source INTEGER,
+    stored_s INTEGER NOT NULL,
+    PRIMARY KEY (space, event_id)
+) WITHOUT ROWID;
+CREATE TABLE sources (
+    space TEXT NOT NULL,
+    source_id INTEGER NOT NULL,
+    agent TEXT NOT NULL,
+    path TEXT NOT NULL,
+    path_digest BLOB NOT NULL,
+    device INTEGER NOT NULL,
+    inode INTEGER NOT NULL,
+    fingerprint BLOB NOT NULL,
+    fingerprint_length INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    ctime_ns INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    prefix BLOB NOT NULL,
+    mode TEXT NOT NULL,
+    branch TEXT,
+    state BLOB,
+    problem TEXT,
+    gone INTEGER NOT NULL,
+    PRIMARY KEY (space, source_id)
+);
+CREATE TABLE notes (
+    space TEXT NOT NULL,
+    name TEXT NOT NULL,
+    value BLOB NOT NULL,
+    PRIMARY KEY (space, name)
+) WITHOUT ROWID;
+CREATE TABLE totals (
+    space TEXT NOT NULL,
+    name TEXT NOT NULL,
+    value INTEGER NOT NULL,
+    PRIMARY KEY (space, name)
+) WITHOUT ROWID;
+"""
+
+MIGRATIONS: tuple[tuple[int, str], ...] = ((1000, FIRST),)
+"""(version after it, statements), ascending; each runs in one transaction and is never changed."""
+
+VERSION = MIGRATIONS[-1][0]
+
+
+def major(version: int) -> int:
+    return version // 1000

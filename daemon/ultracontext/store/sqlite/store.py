@@ -1,0 +1,243 @@
+"""The SQLite backend: `<home>/store.db`, one writer at a time, readers beside it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from ultracontext.errors import StoreError
+from ultracontext.model import ContextId, EventId
+from ultracontext.store.base import (
+    CaptureBatch,
+    Checkpoint,
+    ContextRow,
+    DedupStatus,
+    FactsUpdate,
+    KnownEvent,
+    StoredNode,
+)
+from ultracontext.store.sqlite import connection as links
+from ultracontext.store.sqlite import contexts, dedup, faults, roots, sources
+from ultracontext.store.sqlite.append import Append, without_present
+from ultracontext.store.sqlite.bodies import Bodies
+from ultracontext.store.sqlite.names import Kinds
+from ultracontext.store.sqlite.nodes import Reading
+from ultracontext.store.values import milliseconds, moment
+
+END = 1 << 62
+
+
+class SqliteStore:
+    """One file. `within` is all that it offers for reading and writing."""
+
+    def __init__(self, path: Path, *, write: bool) -> None:
+        self.path = path
+        self.writer = links.Connection(path, write=True) if write else None
+        self.reader = links.Connection(path, write=False)
+        self._spaces: dict[str, SqliteSpaceStore] = {}
+        self._lock = Lock()
+
+    def within(self, space: str) -> SqliteSpaceStore:
+        if not space:
+            raise ValueError("a space has a name")
+        with self._lock:
+            if space not in self._spaces:
+                self._spaces[space] = SqliteSpaceStore(self, space)
+            return self._spaces[space]
+
+    def maintain(self) -> None:
+        """For idle moments: moves the WAL into the file and gives freed pages back, both bounded."""
+        if self.writer is None:
+            return
+        with suppress(StoreError), self.writer.reading() as connection:
+            connection.execute("PRAGMA incremental_vacuum(2000)").fetchall()
+            mode = "TRUNCATE" if self.writer.wal_bytes() > links.WAL_PAGES * links.PAGE_BYTES else "PASSIVE"
+            connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
+            connection.execute("PRAGMA optimize").fetchall()
+
+    def close(self) -> None:
+        self.reader.close()
+        if self.writer is not None:
+            self.writer.close()
+
+
+def open_sqlite(path: Path, *, write: bool, migrate: bool) -> SqliteStore:
+    """Opens the store in a file; `migrate` makes it or brings it up to date first."""
+    try:
+        if migrate and write:
+            links.create(path)
+            links.migrate(path)
+        elif not path.exists():
+            raise StoreError(
+                f"there is no store at {path}", hint="Run `ultracontext daemon start`",
+                code="store-missing",
+            )
+        connection = links.connect(path, write=False)
+        try:
+            links.check(connection, path)
+        finally:
+            connection.close()
+    except (sqlite3.Error, OSError) as error:
+        raise faults.translate(error, str(path)) from error
+    return SqliteStore(path, write=write)
+
+
+class SqliteSpaceStore:
+    """One space of the file."""
+
+    def __init__(self, store: SqliteStore, space: str) -> None:
+        self.space = space
+        self._store = store
+        self._bodies = Bodies(space)
+        self._kinds = Kinds(space)
+        self._next_source = 0
+        self._hits = 0
+
+    # capture
+
+    def new_source_id(self) -> int:
+        with self._writer().reading() as connection:
+            if not self._next_source:
+                self._next_source = connection.execute(
+                    "SELECT coalesce(max(next_source), 1) FROM spaces WHERE space = ?", (self.space,)
+                ).fetchone()[0]
+            self._next_source += 1
+            return self._next_source - 1
+
+    def checkpoints(self) -> list[Checkpoint]:
+        with self._store.reader.reading() as connection:
+            return sources.all_of(connection, self.space)
+
+    def known_events(self, ids: Sequence[EventId]) -> dict[EventId, KnownEvent]:
+        if not ids:
+            return {}
+        with (self._store.writer or self._store.reader).reading() as connection:
+            found, hits = dedup.known(connection, self.space, ids)
+            self._hits += hits
+            return found
+
+    def position_of(self, event: EventId) -> int | None:
+        with (self._store.writer or self._store.reader).reading() as connection:
+            found = connection.execute(
+                "SELECT position FROM nodes WHERE space = ? AND event_id = ?", (self.space, event)
+            ).fetchone()
+            return None if found is None else int(found[0])
+
+    def append(self, batch: CaptureBatch, *, now: datetime) -> None:
+        try:
+            self._append(batch, now)
+        except StoreError as error:
+            if not isinstance(error.__cause__, sqlite3.IntegrityError):
+                raise
+            self._append(batch, now, again=True)
+
+    def _append(self, batch: CaptureBatch, now: datetime, *, again: bool = False) -> None:
+        writer = self._writer()
+        with writer.lock:
+            hits = self._hits
+            try:
+                with writer.writing() as connection:
+                    if again:
+                        batch = without_present(connection, self.space, batch)
+                    Append(
+                        connection, self.space, bodies=self._bodies, kinds=self._kinds, now=now
+                    ).run(batch, hits=hits)
+            except BaseException:
+                self._bodies.forget()
+                self._kinds.forget()
+                raise
+            self._hits -= hits
+
+    def purge_dedup(self, *, older_than: datetime, now: datetime) -> int:
+        after: bytes | None = b""
+        purged = 0
+        while after is not None:
+            with self._writer().writing() as connection:
+                after, deleted = dedup.purge_some(
+                    connection, self.space, after, milliseconds(older_than) // 1000
+                )
+                if deleted:
+                    sources.add(connection, self.space, {"dedup.rows": -deleted})
+                if after is None:
+                    sources.note(connection, self.space, "dedup.purged", milliseconds(now))
+                purged += deleted
+        return purged
+
+    def dedup_status(self) -> DedupStatus:
+        with self._store.reader.reading() as connection:
+            counted = sources.total(connection, self.space, "dedup.rows")
+            purged = sources.noted(connection, self.space, "dedup.purged")
+            return DedupStatus(
+                rows=dedup.rows(connection, self.space, counted=counted),
+                hits=sources.total(connection, self.space, "dedup.hits") + self._hits,
+                purged_at=None if purged is None else moment(purged),
+            )
+
+    def note(self, key: str, value: Any) -> None:
+        with self._writer().writing() as connection:
+            sources.note(connection, self.space, key, value)
+
+    def noted(self, key: str) -> Any:
+        with self._store.reader.reading() as connection:
+            return sources.noted(connection, self.space, key)
+
+    def totals(self) -> dict[str, int]:
+        with self._store.reader.reading() as connection:
+            found = sources.totals(connection, self.space)
+        return {name: value for name, value in found.items() if not name.startswith("dedup.")}
+
+    # reading
+
+    def contexts(
+        self, *, agent: str | None = None, project: str | None = None, since: datetime | None = None,
+        limit: int = 50, children: bool = False,
+    ) -> list[ContextRow]:
+        with self._store.reader.reading() as connection:
+            return contexts.listed(
+                connection, self.space, agent=agent, project=project, since=since, limit=limit,
+                children=children,
+            )
+
+    def find(self, name: str) -> ContextRow:
+        with self._store.reader.reading() as connection:
+            return contexts.find(connection, self.space, name)
+
+    def by_session(self, agent: str, session_id: str) -> ContextRow | None:
+        with self._store.reader.reading() as connection:
+            return contexts.by_session(connection, self.space, agent, session_id)
+
+    def nodes(
+        self, context_id: ContextId, *, first: int = 0, until: int | None = None,
+        all_revisions: bool = False,
+    ) -> Iterator[StoredNode]:
+        reading = Reading(
+            space=self.space, link=self._store.reader, bodies=self._bodies, kinds=self._kinds,
+            newest_only=not all_revisions,
+        )
+        return reading.walk(context_id, first, END if until is None else until)
+
+    def save_facts(self, updates: Sequence[FactsUpdate], *, nodes: Mapping[str, int]) -> None:
+        with self._writer().writing() as connection:
+            roots.save_facts(connection, self.space, updates, nodes)
+
+    def set_relation(self, context_id: ContextId, *, parent_session: str, relation: str) -> None:
+        with self._writer().writing() as connection:
+            contexts.set_relation(connection, self.space, context_id, parent_session, relation)
+
+    def stale(self, limit: int) -> list[ContextRow]:
+        with self._store.reader.reading() as connection:
+            return contexts.stale(connection, self.space, limit)
+
+    def _writer(self) -> links.Connection:
+        if self._store.writer is None:
+            raise StoreError(
+                "the store is open for reading only", hint=f"Open {os.fspath(self._store.path)} to write",
+                code="store-readonly",
+            )
+        return self._store.writer
