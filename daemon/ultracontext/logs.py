@@ -79,7 +79,7 @@ def configure(
     *, level: str = "info", file: Path | None = None, terminal: TextIO | None = None
 ) -> None:
     """Says where log lines go from now on. Without a file and a terminal they go nowhere."""
-    global _level  # noqa: PLW0603  # one logging configuration a process
+    global _level  # one logging configuration a process
     with _lock:
         for sink in _sinks:
             if isinstance(sink, RotatingFile):
@@ -105,7 +105,7 @@ def adopt_if_loaded() -> None:
 
 
 class RotatingFile:
-    """JSON lines in a file of mode 0600. A full or read-only disk costs log lines, never the program."""
+    """JSON lines in a file of mode 0600. A full disk costs log lines, never the program."""
 
     def __init__(self, path: Path, *, limit: int = FILE_BYTES, kept: int = FILES_KEPT) -> None:
         self._path = path
@@ -232,7 +232,7 @@ def _stamp(logger: Any, _method: str, event: EventDict) -> EventDict:
 
 
 class RepeatLimit:
-    """Drops the sixth and further lines of one event, code and source within a minute, and counts them."""
+    """Drops and counts what one event, code and source bring beyond five lines a minute."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

@@ -97,7 +97,7 @@ class Paths:
 
 
 def resolve_paths(env: Mapping[str, str], home: Path) -> Paths:
-    """All paths for this environment and home folder; raises SettingsError for a home that cannot be one."""
+    """All paths for this environment and home folder; raises SettingsError for an unfit home."""
     root = env.get("ULTRACONTEXT_HOME", "")
     if root:
         return _under(_own_home(root, home), env)
@@ -179,7 +179,8 @@ def _make_private(folder: Path) -> None:
         found = folder.stat()
         if found.st_uid != os.getuid():
             raise PathsError(
-                f"{folder} belongs to another user", hint="Choose another folder by ULTRACONTEXT_HOME"
+                f"{folder} belongs to another user",
+                hint="Choose another folder by ULTRACONTEXT_HOME",
             )
         if stat.S_IMODE(found.st_mode) & 0o077:
             folder.chmod(0o700)
@@ -204,7 +205,7 @@ def _close_files(folder: Path) -> None:
 
 
 def _check_socket_dir(folder: Path) -> None:
-    """The short place must be ours and closed; in a folder for all, that is not to be taken on trust."""
+    """The short place must be ours and closed, which a folder for all does not promise."""
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         found = folder.lstat()

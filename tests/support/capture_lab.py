@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 
@@ -88,6 +89,11 @@ def lines(items: Iterable[bytes]) -> bytes:
     return b"".join(item + b"\n" for item in items)
 
 
+@cache
+def redactor() -> Redactor:
+    return load_redactor(SECRET)
+
+
 class Lab:
     """One home, one root, and engines that come and go."""
 
@@ -96,7 +102,7 @@ class Lab:
         self.root = folder / "toy"
         self.logs = self.root / "logs"
         self.logs.mkdir(parents=True)
-        self.redactor: Redactor = load_redactor(SECRET)
+        self.redactor: Redactor = redactor()
         self.store = open_store(folder / "home" / "store.db", migrate=True)
         self.space: SpaceStore = self.store.within(LOCAL_SPACE)
         self.roots = [self.root]

@@ -34,11 +34,11 @@ class Walk:
         self._classified: dict[tuple[str, str], SourceFacts | None] = {}
         self.unreadable: list[tuple[str, str, str]] = []
         """(agent, path, reason) of this sweep."""
-        self.folders: list[str] = []
-        """Existing top folders of this sweep, to be watched."""
+        self.folders: dict[str, bool] = {}
+        """Existing top folders of this sweep, to be watched; whether with all that is below."""
 
     def __iter__(self) -> Iterator[Found]:
-        self.unreadable, self.folders = [], []
+        self.unreadable, self.folders = [], {}
         for spec in self._agents:
             for root in dict.fromkeys(os.fspath(r) for r in self._roots.get(spec.slug, ())):
                 yield from self._root(spec, root)
@@ -49,10 +49,10 @@ class Walk:
         for folder in spec.folders:
             top = os.path.join(root, folder) if folder else root
             if os.path.isdir(top):
-                self.folders.append(top)
+                self.folders[top] = True
                 yield from self._folder(spec, root, top, 0, set())
         if spec.files and os.path.isdir(root):
-            self.folders.append(root)
+            self.folders.setdefault(root, False)
 
     def _folder(
         self, spec: AgentSpec, root: str, path: str, depth: int, seen: set[tuple[int, int]]

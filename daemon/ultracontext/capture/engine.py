@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -38,6 +39,8 @@ ACTIVE_SECONDS = 600.0
 FAST_SECONDS = 30.0
 REST_SECONDS = 60.0
 """A file that has not grown for so long is compared once with what was read of it."""
+SWEEP_GAP_SECONDS = 1.0
+"""Wanted sweeps keep so far apart."""
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 60.0
 
@@ -109,6 +112,7 @@ class CaptureEngine:
         self._looked: set[int] = set()
         self._bytes_total = 0
         self._idle: list[Iterator[None]] = []
+        self._resting: OrderedDict[int, tuple[float, Source]] = OrderedDict()
         self._catching: set[tuple[str, str]] = set()
         self._problems: dict[str, dict[str, str]] = {}
         self._store_retry_at = 0.0
@@ -229,13 +233,16 @@ class CaptureEngine:
 
     def _loop(self, stop: threading.Event) -> None:
         next_sweep = next_purge = self._monotonic()
-        next_poll = 0.0
+        last_sweep = next_poll = 0.0
         while not stop.is_set():
             now = self._monotonic()
-            if now >= next_sweep or self._sweep_wanted.is_set():
+            if self._sweep_wanted.is_set():
                 self._sweep_wanted.clear()
+                next_sweep = min(next_sweep, max(now, last_sweep + SWEEP_GAP_SECONDS))
+            if now >= next_sweep:
                 self.sweep()
-                next_sweep = now + self._options.sweep_seconds
+                last_sweep = self._monotonic()
+                next_sweep = last_sweep + self._options.sweep_seconds
             if now >= next_poll:
                 self._poll()
                 next_poll = now + self._poll_interval()
@@ -243,11 +250,13 @@ class CaptureEngine:
                 self._purge()
                 next_purge = now
             self._take_hints()
+            self._take_rested()
             if self._paused:
                 self._commit()
             elif self._work() or self._idle_step():
                 continue
             wait = min(next_sweep, next_poll if self._active() else next_sweep, self._next_retry())
+            wait = min(wait, next((due for due, _ in self._resting.values()), wait))
             self._wake.wait(max(0.005, min(wait - self._monotonic(), self._options.sweep_seconds)))
             self._wake.clear()
 
@@ -380,6 +389,9 @@ class CaptureEngine:
         before = source.seen
         source.seen = source.look
         source.waiting_since = 0.0
+        if grown:
+            self._resting[source.saved.source_id] = (self._monotonic() + REST_SECONDS, source)
+            self._resting.move_to_end(source.saved.source_id)
         changed = before is not None and before != source.look
         if not grown and changed and source.position:
             self._idle.append(self._verify(source))
@@ -439,6 +451,8 @@ class CaptureEngine:
             self._lineage.note(update.agent, update.session_id, update.facts)
             if update.facts is None:
                 self._catch_up(update.agent, update.session_id)
+            for child in self._readers.orphans.pop((update.agent, update.session_id), ()):
+                self._catch_up(update.agent, child)
         self._tell(batch, now)
         return True
 
@@ -505,12 +519,23 @@ class CaptureEngine:
             log.warning("lineage_failed", code=error.code)
             return False
 
+    def _take_rested(self) -> None:
+        """Files that have come to rest are compared once with what was read of them."""
+        now = self._monotonic()
+        while self._resting:
+            key, (due, source) = next(iter(self._resting.items()))
+            if due > now:
+                return
+            del self._resting[key]
+            if source.seen is not None and source.position:
+                self._idle.append(self._verify(source))
+
     def _remove_idle(self, task: Iterator[None]) -> None:
         self._idle = [other for other in self._idle if other is not task]
 
     def _catch_up(self, agent: str, session_id: str) -> None:
         key = (agent, session_id)
-        if key in self._catching or "~" in session_id:
+        if key in self._catching:
             return
         self._catching.add(key)
 

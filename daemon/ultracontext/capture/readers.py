@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 
+import msgspec
 import structlog
 
 from ultracontext.formats import AgentSpec, SessionReader
-from ultracontext.model import Message, MessageId, RawRecord, SessionFacts, message_id
+from ultracontext.model import Base, Message, MessageId, SessionFacts, message_id
 from ultracontext.redaction import MaskedRecord, Redactor
-from ultracontext.store.base import ContextRow, FactsUpdate, SpaceStore, StoredNode
+from ultracontext.store.base import ContextRow, FactsUpdate, SpaceStore
+from ultracontext.store.beginning import Beginnings, remask
 
 log = structlog.get_logger(__name__)
 
@@ -28,13 +30,16 @@ SessionKey = tuple[str, str]
 class Kept:
     """A session's reader, how many of its nodes it was fed, and whether that is all of them."""
 
-    __slots__ = ("broken", "exact", "fed", "reader")
+    __slots__ = ("base", "exact", "fed", "reader", "whole")
 
     def __init__(self, reader: SessionReader, exact: bool) -> None:
         self.reader = reader
         self.exact = exact
         self.fed = 0
-        self.broken = False
+        self.base: Base | None = None
+        """Where this copy of a session went on by itself; the reader does not know."""
+        self.whole = False
+        """Whether a beginning in another session was fed too."""
 
 
 class Readers:
@@ -47,6 +52,8 @@ class Readers:
         self._store = store
         self._redactor = redactor
         self._kept: OrderedDict[SessionKey, Kept] = OrderedDict()
+        self.orphans: dict[SessionKey, set[str]] = {}
+        """Sessions that wait for their beginning, by the session that holds it."""
         self.failures = 0
         """Records at which a reader raised; they are stored all the same."""
 
@@ -87,9 +94,13 @@ class Readers:
                 "reader_failed", agent=agent, session=session_id, error=type(error).__name__
             )
             return None
-        if facts.base is not None:
+        if facts.base is not None and not kept.whole:
             kept.exact = False
             return None
+        if kept.base is not None:
+            return msgspec.structs.replace(
+                facts, base=kept.base, relation="fork", parent_session=kept.base.session_id
+            )
         return facts
 
     def drop(self, keys: Iterator[SessionKey] | list[SessionKey]) -> None:
@@ -109,8 +120,8 @@ class Readers:
         key = (agent, session_id)
         kept = self._kept.get(key)
         if kept is None:
-            fresh = self._store.by_session(agent, session_id) is None
-            kept = Kept(self._specs[agent].reader(session_id), exact=fresh and "~" not in session_id)
+            fresh = self._store.by_session(agent, session_id) is None and "~" not in session_id
+            kept = Kept(self._specs[agent].reader(session_id), exact=fresh)
             self._kept[key] = kept
             if len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
@@ -119,37 +130,33 @@ class Readers:
         return kept
 
     def catch_up(self, agent: str, session_id: str, step: int = 200) -> Iterator[None]:
-        """Feeds a fresh reader all stored records, `step` at a time, and keeps it once it is level."""
+        """Feeds a fresh reader all stored records, `step` at a time, and keeps it once it is level.
+
+        Its beginning in another session is fed first; while that is missing, the session is listed
+        in `orphans` and its facts are those of its own records.
+        """
         row = self._store.by_session(agent, session_id)
         if row is None:
             return
         kept = Kept(self._specs[agent].reader(session_id), exact=True)
-        for count, node in enumerate(self._store.nodes(row.context_id), start=1):
-            kept.reader.feed(masked(node, agent, self._redactor), message_id(node.event_id))
-            kept.fed = count
+        whole = True
+        for count, piece in enumerate(Beginnings(self._store, self._redactor).pieces(row), start=1):
+            if piece.node is None or piece.record is None:
+                whole = False
+                continue
+            kept.reader.feed(piece.record, message_id(piece.node.event_id))
+            kept.fed += piece.row.context_id == row.context_id
             if count % step == 0:
                 yield
+        kept.whole = True
+        if row.facts.base is not None and row.facts.base.unit == "position":
+            kept.base = row.facts.base
+        base = kept.base or kept.reader.facts().base
+        if base is not None and not whole:
+            self.orphans.setdefault((agent, base.session_id), set()).add(session_id)
         now = self._store.by_session(agent, session_id)
-        if now is not None and now.nodes == kept.fed and kept.reader.facts().base is None:
+        if now is not None and now.nodes == kept.fed:
             self._kept[agent, session_id] = kept
-
-
-def masked(node: StoredNode, agent: str, redactor: Redactor) -> MaskedRecord:
-    """A stored node as a masked record again, under today's rules."""
-    data = node.body
-    if not data and node.text is not None and node.too_large is None:
-        data = node.text.encode("utf-8", "surrogatepass")
-    raw = RawRecord(
-        agent=agent,
-        source=node.source_path,
-        start=node.start,
-        end=node.end,
-        data=data,
-        companions={k: v.encode("utf-8", "surrogatepass") for k, v in node.companions.items()},
-        damage=node.damage,
-        too_large=node.too_large,
-    )
-    return redactor.redact(raw)
 
 
 def stored_records(
@@ -157,4 +164,4 @@ def stored_records(
 ) -> Iterator[MaskedRecord]:
     """All records of a context, in order."""
     for node in store.nodes(row.context_id):
-        yield masked(node, row.agent, redactor)
+        yield remask(node, row.agent, redactor)

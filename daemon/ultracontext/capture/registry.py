@@ -285,8 +285,8 @@ class Registry:
         """The sources that grew last by a complete record, newest first, at most `limit`."""
         for key, source in list(self._grown.items()):
             if source.grown_at <= since:
-                del self._grown[key]
-        return sorted(self._grown.values(), key=lambda s: -s.grown_at)[:limit]
+                self._grown.pop(key, None)
+        return sorted(list(self._grown.values()), key=lambda s: -s.grown_at)[:limit]
 
 
 def _is(look: Look | None, inode: tuple[int, int]) -> bool:

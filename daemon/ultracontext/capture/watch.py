@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import structlog
@@ -36,28 +36,27 @@ class Watcher:
             self._observer = None
             self._fall_back(error)
 
-    def watch(self, folders: Iterable[str]) -> None:
-        """Adds watches for new folders; a refusal falls back to polling and is tried again later."""
+    def watch(self, folders: Mapping[str, bool]) -> None:
+        """Adds watches for new folders (true: with all below); a refusal means polling until later."""
+        if self._observer is None or not self._alive():
+            self._start_again()
         if self._observer is None:
             return
-        wanted = list(dict.fromkeys(folders))
         refused: OSError | RuntimeError | None = None
-        for folder in wanted:
+        for folder, recursive in folders.items():
             known = self._watched.get(folder)
             if known is not None and known[0] == _inode(folder):
                 continue
             try:
-                self._replace(folder, known)
+                self._replace(folder, known, recursive)
             except (OSError, RuntimeError) as error:
                 refused = error
         if refused is not None:
             self._fall_back(refused)
-        elif not self._alive():
-            self._fall_back(RuntimeError("the watcher's thread ended"))
         else:
             self.mode = "events"
 
-    def _replace(self, folder: str, known: Any) -> None:
+    def _replace(self, folder: str, known: Any, recursive: bool) -> None:
         from watchdog.events import (
             DirCreatedEvent,
             DirMovedEvent,
@@ -76,9 +75,16 @@ class Watcher:
             DirCreatedEvent, DirMovedEvent,
         ]  # fmt: skip
         watch = self._observer.schedule(
-            _handler(self._hint, self._sweep), folder, recursive=True, event_filter=wanted
+            _handler(self._hint, self._sweep), folder, recursive=recursive, event_filter=wanted
         )
         self._watched[folder] = (_inode(folder), watch)
+
+    def _start_again(self) -> None:
+        """A watcher whose thread ended is replaced; the sweep finds what it missed."""
+        log.warning("watcher_restarted")
+        self.stop()
+        self._watched.clear()
+        self.start()
 
     def _alive(self) -> bool:
         emitters = list(self._observer.emitters)

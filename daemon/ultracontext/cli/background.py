@@ -79,7 +79,7 @@ def _spawn(place: Workspace) -> subprocess.Popen[bytes]:
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
     out = os.open(place.paths.output_file, flags, 0o600)
     try:
-        return subprocess.Popen(  # noqa: S603  # ourselves
+        return subprocess.Popen(  # ourselves
             [sys.executable, "-P", "-m", "ultracontext.cli", "daemon", "run"],
             stdin=subprocess.DEVNULL,
             stdout=out,

@@ -15,7 +15,7 @@ LOOK_SECONDS = 0.25
 
 
 def tail(path: Path, *, lines: int, follow: bool, as_json: bool) -> Iterator[str]:
-    """The last `lines`, then with `follow` what comes; a rotated file is followed into the new one."""
+    """The last `lines`, then with `follow` what comes, over rotations too."""
     if not path.exists() and not follow:
         raise NotFoundError(
             "the daemon has not written a log yet", hint="Start it by `ultracontext daemon start`"

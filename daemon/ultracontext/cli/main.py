@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
+from difflib import get_close_matches
 from typing import Annotated, Any
 
 import typer
@@ -21,8 +23,8 @@ _COMMANDS = "ultracontext.cli.commands"
 EVERY_DAY, CAPTURE = "Every day", "Capture"
 
 ENTRIES = {
-    "sessions": Entry(EVERY_DAY, f"{_COMMANDS}.sessions", "Captured sessions, newest activity first."),
-    "show": Entry(EVERY_DAY, f"{_COMMANDS}.show", "One session: what was typed, answered and done."),
+    "sessions": Entry(EVERY_DAY, f"{_COMMANDS}.sessions", "Captured sessions, newest first."),
+    "show": Entry(EVERY_DAY, f"{_COMMANDS}.show", "One session: typed, answered and done."),
     "status": Entry(EVERY_DAY, f"{_COMMANDS}.status", "Whether the daemon runs, and how it is."),
     "demo": Entry(EVERY_DAY, f"{_COMMANDS}.demo", "Plays recorded samples into a temporary home."),
     "daemon": Entry(CAPTURE, f"{_COMMANDS}.daemon", "Run, start, stop, restart, status, logs."),
@@ -96,10 +98,8 @@ def run(arguments: list[str]) -> int:
 
 
 def _fail(error: UltraContextError, *, as_json: bool) -> int:
-    try:
+    with suppress(OSError, ValueError):  # stderr is gone; the exit code still says it
         output.fail(error, as_json=as_json)
-    except (OSError, ValueError):
-        pass  # stderr is gone; the exit code still says it
     return error.exit_code
 
 
@@ -112,10 +112,13 @@ def _as_ours(error: Exception) -> UltraContextError:
 
 def _usage(error: Any, message: str) -> UsageError:
     path = getattr(getattr(error, "ctx", None), "command_path", "ultracontext")
-    first, *more = message.strip().rstrip(".").split("Did you mean")
-    text = " ".join(first.split()).rstrip(".:( ")
-    hint = f"Did you mean{more[0]}" if more else f"`{path} --help` shows how"
-    return UsageError(text[:1].lower() + text[1:], hint=hint.strip().rstrip(")"))
+    text = " ".join(message.split()).partition(" (Possible options")[0].partition(" Did you")[0]
+    text = text.rstrip(".:( ")
+    close = getattr(error, "possibilities", None)
+    name = str(getattr(error, "option_name", ""))
+    best = get_close_matches(name, close, n=1, cutoff=0) if close else []
+    hint = f"Did you mean {best[0]}?" if best else f"`{path} --help` shows how"
+    return UsageError(text[:1].lower() + text[1:], hint=hint)
 
 
 def _unexpected(error: Exception) -> UltraContextError:
@@ -143,7 +146,9 @@ def _arm(text: str) -> None:
     try:
         failpoint.arm(text)
     except ValueError as error:
-        raise UsageError(str(error), hint="See ULTRACONTEXT_FAILPOINTS in model/failpoint.py") from error
+        raise UsageError(
+            str(error), hint="See ULTRACONTEXT_FAILPOINTS in model/failpoint.py"
+        ) from error
 
 
 def _drop_stdout() -> None:

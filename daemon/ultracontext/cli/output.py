@@ -1,7 +1,7 @@
 """The one place that prints. Data goes to stdout, everything else to stderr.
 
-Text from sessions is data: whatever a terminal could take for an instruction is made visible or left
-out, and lone surrogates never break the output.
+Text from sessions is data: whatever a terminal could take for an instruction is made visible or
+left out, and lone surrogates never break the output.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def fail(error: UltraContextError, *, as_json: bool) -> None:
         body = {"code": error.code, "message": error.message, "hint": error.hint}
         _put_bytes(sys.stderr, json_bytes({"error": body}) + b"\n")
         return
-    _put(sys.stderr, "ultracontext: " + one_line(str(error)) + "\n")
+    hint = f". {error.hint}" if error.hint else ""
+    _put(sys.stderr, f"ultracontext: {one_line(error.message.rstrip('.') + hint)}\n")
 
 
 def json_bytes(value: Any) -> bytes:
@@ -100,7 +101,7 @@ def _visible(char: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A title or a name: escape sequences and control characters are gone, white space is one blank."""
+    """A title or a name: no escape sequences, no control characters, white space as one blank."""
     text = _SEQUENCE.sub("", text)
     kept = "".join(c for c in text if c.isprintable() or c.isspace() or c == "\u200d")
     return " ".join("".join(c for c in kept if c not in _BIDI).split())

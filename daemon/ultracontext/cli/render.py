@@ -63,7 +63,9 @@ def _head(row: ContextRow, found: Any) -> Iterator[str]:
 
 def _facts(row: ContextRow, found: Any) -> list[str]:
     facts = found.facts
-    times = " to ".join(dict.fromkeys(t for t in map(local, (facts.started_at, facts.updated_at)) if t))
+    times = " to ".join(
+        dict.fromkeys(t for t in map(local, (facts.started_at, facts.updated_at)) if t)
+    )
     parts = [row.agent, facts.project_path, facts.model, times, f"{facts.messages} messages"]
     if facts.parent_session:
         parts.append(f"{facts.relation or 'child'} of {facts.parent_session}")
@@ -71,7 +73,7 @@ def _facts(row: ContextRow, found: Any) -> list[str]:
 
 
 def _shown(row: ContextRow, found: Any) -> Iterator[tuple[Message, str]]:
-    """Messages with their headings; results that their call carries, and bookkeeping, are left out."""
+    """Messages with their headings, without bookkeeping and results that their call carries."""
     answered = {
         m.tool.call_id
         for m in found.messages
@@ -101,7 +103,7 @@ def _marks(message: Message) -> str:
 
 
 def _rule(heading: str, timestamp: str | None, width: int | None) -> str:
-    clock = local(timestamp)
+    clock = local(timestamp, "%H:%M:%S")
     words = f"── {heading}" + (f" · {clock}" if clock else "") + " "
     return words + "─" * max(2, min(width or WIDTH, WIDTH) - len(words))
 

@@ -1,4 +1,4 @@
-"""Tables that fit the terminal. Widths are counted in cells, so wide and combining characters align."""
+"""Tables that fit the terminal. Widths are counted in cells, so wide characters align."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ class Column:
     right: bool = False
 
 
-def render(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None) -> list[str]:
+def render(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None
+) -> list[str]:
     """Lines of the table, the names of the columns first; `width` None cuts nothing."""
     from rich.cells import cell_len
 
@@ -46,7 +48,9 @@ def _shrink(widths: list[int], columns: Sequence[Column], room: int) -> None:
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], columns: Sequence[Column]) -> str:
-    parts = [_fit(c, w, right=column.right) for c, w, column in zip(cells, widths, columns, strict=True)]
+    parts = [
+        _fit(c, w, right=column.right) for c, w, column in zip(cells, widths, columns, strict=True)
+    ]
     return GAP.join(parts).rstrip()
 
 

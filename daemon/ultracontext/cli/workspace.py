@@ -69,7 +69,7 @@ class Workspace:
         from ultracontext.redaction.fingerprint import load_secret
 
         secret = load_secret(self.paths.secret_file)
-        return load_redactor(secret, cache_dir=self.paths.cache_dir)
+        return load_redactor(secret, cache_dir=self.paths.cache_dir, engine=self.settings.engine)
 
     def absolute(self, folder: str) -> str:
         """A folder as the person wrote it, made absolute; links in it are kept."""
@@ -83,7 +83,9 @@ def workspace() -> Workspace:
         try:
             home = str(Path.home())
         except RuntimeError as error:
-            raise SettingsError("the home folder of this user is not known", hint="Set HOME") from error
+            raise SettingsError(
+                "the home folder of this user is not known", hint="Set HOME"
+            ) from error
     return Workspace(env=os.environ, home=Path(home))
 
 

@@ -27,7 +27,7 @@ from ultracontext.redaction.parse import (
 )
 from ultracontext.redaction.rules import load_rules, rule_set_version
 from ultracontext.redaction.scan import Scanner
-from ultracontext.redaction.walk import Found, collect, replace
+from ultracontext.redaction.walk import Found, collect, meaning, replace
 
 PART_BYTES = 256 * 1024
 """A masked string above this is kept beside its record."""
@@ -173,11 +173,10 @@ class Redactor:
                 native, found = self._slowly(data)
         except ValueError:
             return None, b""
-        if not found.values and not found.keys:
-            return native, data
         texts = found.values + found.keys
-        changed = self._scanner.mask(texts, counts)
-        if not changed:
+        changed = self._scanner.mask(texts, counts) if texts else {}
+        fields = self._scanner.fields(found.fields, changed, texts, counts) if found.fields else {}
+        if not changed and not fields:
             self._learn(found.keys)
             return native, data
         split = len(found.values)
@@ -185,23 +184,25 @@ class Redactor:
             native,
             {texts[i]: text for i, text in changed.items() if i < split},
             {texts[i]: text for i, text in changed.items() if i >= split},
+            fields,
         )
         return native, dump_json(native)
 
     def _slowly(self, data: bytes) -> tuple[Any, Found]:
-        dropped: list[Any] = []
+        dropped: list[dict[str, Any]] = []
         native = load_exactly(data, dropped)
         found = collect(native, self._known)
         if dropped:
             hidden = collect(dropped, self._known)
             found.values += hidden.values
             found.keys += hidden.keys
+            found.fields += hidden.fields
         return native, found
 
     def _learn(self, keys: Sequence[str]) -> None:
         if len(self._known) > 4096:
             self._known.clear()
-        self._known.update((key, 0) for key in keys if len(key) <= 64)
+        self._known.update((key, meaning(key)) for key in keys if len(key) <= 64)
 
 
 def load_redactor(

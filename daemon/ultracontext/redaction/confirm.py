@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ultracontext.redaction.checks import accept
 from ultracontext.redaction.engine import Candidate
-from ultracontext.redaction.looks import passes
 from ultracontext.redaction.rules import Rule
 
 MASK = re.compile(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
@@ -16,6 +16,8 @@ MASK_HEAD = b"[redacted:"
 _LONG_LINE = 1 << 16
 _MARGIN = 1 << 13
 """Longer than any match of a rule that stays in one line."""
+_FAR = 1 << 15
+"""Longer than any other match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +44,10 @@ def confirm(rules: Sequence[Rule], data: bytes, candidates: Iterable[Candidate])
         rule = rules[number]
         for start, end in ranges:
             for match in rule.regex.finditer(data, start, end):
-                low, high = match.span(rule.group)
-                if low < high and passes(rule, data, low, high):
-                    spans.append(Span(low, high, rule.name, rule.certain, data[low:high]))
+                spot = accept(rule.certain, rule.checks, match, match.span(rule.group))
+                if spot is not None and spot[0] < spot[1]:
+                    value = data[spot[0] : spot[1]]
+                    spans.append(Span(*spot, rule.name, rule.certain, value))
     return spans
 
 
@@ -72,15 +75,15 @@ def _ranges(
     start, end = 0, -1
     for position, number in sorted((position, number) for number, position in candidates):
         if rules[number].many_lines:
-            found.setdefault(number, [(0, len(data))])
-            continue
-        if not start <= position <= end:
-            start = data.rfind(b"\n", 0, position) + 1
-            end = data.find(b"\n", position)
-            end = len(data) if end < 0 else end
-        low, high = start, end
-        if high - low > _LONG_LINE:
-            low, high = max(low, position - _MARGIN), min(high, position + _MARGIN)
+            low, high = max(0, position - _FAR), position + _FAR
+        else:
+            if not start <= position <= end:
+                start = data.rfind(b"\n", 0, position) + 1
+                end = data.find(b"\n", position)
+                end = len(data) if end < 0 else end
+            low, high = start, end
+            if high - low > _LONG_LINE:
+                low, high = max(low, position - _MARGIN), min(high, position + _MARGIN)
         ranges = found.setdefault(number, [])
         if not ranges or ranges[-1][1] < low:
             ranges.append((low, high))

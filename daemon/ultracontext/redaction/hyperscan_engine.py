@@ -26,8 +26,12 @@ class HyperscanEngine:
 
     def __init__(self, rules: Sequence[Rule], version: int, cache_dir: Path | None = None) -> None:
         self._lock = threading.Lock()
+        probes: dict[tuple[bytes, bool], list[int]] = {}
+        for number, rule in enumerate(rules):
+            probes.setdefault((rule.probe, rule.ignore_case), []).append(number)
+        self._owners = list(probes.values())
         try:
-            self._database = _load(rules, version, cache_dir)
+            self._database = _load(list(probes), version, cache_dir)
             self._database.scratch = hyperscan.Scratch(self._database)
         except hyperscan.error as error:
             raise RedactionError(
@@ -42,34 +46,37 @@ class HyperscanEngine:
                 self._database.scan(data, _collect, context=found)
         except hyperscan.error as error:
             raise RedactionError(f"the redaction engine failed: {error}") from error
-        return found
+        owners = self._owners
+        return [(number, end - 1) for probe, end in found for number in owners[probe]]
 
 
-def _collect(rule: int, _start: int, end: int, _flags: int, found: list[Candidate]) -> None:
-    found.append((rule, end - 1))
+def _collect(probe: int, _start: int, end: int, _flags: int, found: list[Candidate]) -> None:
+    found.append((probe, end))
 
 
-def _load(rules: Sequence[Rule], version: int, cache_dir: Path | None) -> Any:
+Probe = tuple[bytes, bool]
+"""A pattern, and whether it ignores case."""
+
+
+def _load(probes: Sequence[Probe], version: int, cache_dir: Path | None) -> Any:
     if cache_dir is None:
-        return _build(rules)
-    seal = blake2b(
-        f"{version} {hyperscan.__version__} {rules[0].probe!r}".encode(), digest_size=16
-    ).digest()
+        return _build(probes)
+    seal = blake2b(f"{hyperscan.__version__} {probes!r}".encode(), digest_size=16).digest()
     path = cache_dir / f"redaction-{version:016x}.hs"
     database = _read(path, seal)
     if database is None:
-        database = _build(rules)
+        database = _build(probes)
         _write(path, seal, hyperscan.dumpb(database))
     return database
 
 
-def _build(rules: Sequence[Rule]) -> Any:
+def _build(probes: Sequence[Probe]) -> Any:
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
     database.compile(
-        expressions=[rule.probe for rule in rules],
-        ids=list(range(len(rules))),
-        elements=len(rules),
-        flags=[hyperscan.HS_FLAG_CASELESS if rule.ignore_case else 0 for rule in rules],
+        expressions=[pattern for pattern, _ in probes],
+        ids=list(range(len(probes))),
+        elements=len(probes),
+        flags=[hyperscan.HS_FLAG_CASELESS if ignore_case else 0 for _, ignore_case in probes],
     )
     return database
 

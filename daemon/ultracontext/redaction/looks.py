@@ -6,12 +6,34 @@ import math
 import re
 from collections import Counter
 
-from ultracontext.redaction.rules import Rule
-
-
-def passes(rule: Rule, data: bytes, start: int, end: int) -> bool:
-    value = data[start:end]
-    return rule.certain or likely(value)
+_REFERENCE = re.compile(
+    rb"^(?:[$<{&*!?#|>]|%[({A-Za-z]|@[{(]|[./~]{1,2}/|~|[A-Za-z]:[\\/]|arn:|op://|ssm:|env[:.]|file:|vault:"
+    rb"|secrets?[:.]|ref\+|enc\[|kms:|projects/|sha\d{1,3}[:-]|md5[:-]|process\.|os\.|self\.|this\.|var\."
+    rb"|local\.|data\.|config\.|settings\.|params?\.|github\.|steps\.|inputs\.|env\[|import\.|new |await )"
+    rb"|\$\{|\$\(|\{\{|<%|%>|\(\)|\w\(|\w\[|://|\[redacted|\*{3}|\.{3}|\xe2\x80\xa6|=>|->|::|&&|\|\|"
+)
+_PLACEHOLDER = re.compile(
+    rb"your|example|placeholder|change[-_ ]?me|replace|dummy|redacted|(?i:x{4})|insert|todo|fixme"
+    rb"|<[a-z]|sample|lorem|foo[-_]?bar|not[-_]?set|undefined|no[-_]?token|(?:^|[-_ ])here$|blank"
+    rb"|\.\.\.|^(?:test|fake|mock|stub|abc|qwerty|null|none|nil|true|false|string|str|int|bytes)\b",
+    re.IGNORECASE,
+)
+_PLAIN = re.compile(
+    rb"^(?:[\d.,:/_+-]+|0x[0-9a-f]{1,8}|#[0-9a-f]{3,8}|\d{4}-\d\d-\d\d[T ].*|v?\d+(?:\.\d+)+[\w.+-]*"
+    rb"|[\w./-]+\.(?:json|ya?ml|pem|key|crt|cer|p12|txt|env|py|js|tsx?|go|rs|rb|java|md|toml|cfg|ini|log"
+    rb"|html?|sh|png|svg|jpe?g|css|xml|lock|sql|csv|conf|ipynb|exe|zip|gz|tar|local|svc|com|org|net|io))$",
+    re.IGNORECASE,
+)
+_PIECE = re.compile(rb"[A-Za-z0-9]+")
+_WORDY = re.compile(
+    rb"^(?:\d{1,6}|[A-Z]?[a-z]+(?:[A-Z]{1,5}[a-z]*)*\d{0,3}|[A-Z]+(?:[a-z]+(?:[A-Z][a-z]*)*)?\d{0,3}"
+    rb"|[A-Za-z]{1,4}\d{1,4}[A-Za-z]{0,12}|\d{1,4}[A-Za-z]{1,12}|(?:[A-Z]?[a-z]{2,}\d{1,2}){1,3}[a-z]*)$"
+)
+_TECHNICAL = re.compile(
+    rb"^(?:base(?:64|32|16|58)(?:url)?|sha\d{1,3}|md[45]|utf-?(?:8|16)|oauth2?|argon2(?:id|i|d)?|x509"
+    rb"|ed25519|(?:rs|hs|es|ps)(?:256|384|512)|aes-?\d*.*|rsa-?\d*|http\d?|ipv[46]|h2|s3|ec2|k8s|v\d+)$",
+    re.IGNORECASE,
+)
 
 
 def entropy(value: bytes) -> float:
@@ -20,14 +42,49 @@ def entropy(value: bytes) -> float:
     return -sum(n / size * math.log2(n / size) for n in Counter(value).values()) if size else 0.0
 
 
-_REFERENCE = re.compile(
-    rb"^(?:\$|%\(|\{\{|<|@|#\{)|[()\[\]]|^[A-Za-z_]+(?:\.[A-Za-z_]+)+$|\*{3}|\.{3}|://"
-)
+def is_reference(value: bytes) -> bool:
+    """Names a secret instead of being one, or stands where one would be."""
+    return _REFERENCE.search(value) is not None or _PLACEHOLDER.search(value) is not None
 
 
-def likely(value: bytes) -> bool:
+def is_secret(value: bytes) -> bool:
+    """A value in a place where a secret may stand looks like one: mixed, long enough, no words."""
+    if len(value) < 8 or len(set(value)) < 5 or is_reference(value) or _PLAIN.match(value):
+        return False
+    return has_digit(value) and not is_wordy(value) and entropy(value) >= 2.2
+
+
+def is_password(value: bytes) -> bool:
+    """The same for a quoted value under the name of a password: words with a digit or sign count."""
+    if len(value) < 6 or is_reference(value) or _PLAIN.match(value) or b"  " in value:
+        return False
+    if _TECHNICAL.match(value) or len(set(value)) < 4 or b" " in value:
+        return False
+    if has_digit(value) and any(chr(c).isalpha() for c in value):
+        return not re.match(rb"^[a-z]+(?:[-_.][a-z]+)+[-_.]?v?\d{0,2}$", value)
+    return re.search(rb"[!@#$%^&*+=?~]", value) is not None and _PIECE.search(value) is not None
+
+
+def is_random(value: bytes) -> bool:
+    """The body of a key with a short prefix: digits and letters mixed, nothing that reads as words."""
     return (
-        _REFERENCE.search(value) is None
-        and any(48 <= c <= 57 for c in value)
-        and len(set(value)) >= 6
+        has_digit(value)
+        and any(chr(c).isalpha() for c in value)
+        and not is_wordy(value)
+        and _PLACEHOLDER.search(value) is None
+        and entropy(value) >= 2.2
     )
+
+
+def is_filler(value: bytes) -> bool:
+    """A form filled with one or two characters or with dots: `ghp_xxxxxxxx`."""
+    return len(set(value[-12:])) < 4 or b"xxxxxx" in value.lower() or b"......" in value
+
+
+def is_wordy(value: bytes) -> bool:
+    """Every piece between signs reads as a word, a number, or a word with a number."""
+    return all(_WORDY.match(piece) is not None for piece in _PIECE.findall(value))
+
+
+def has_digit(value: bytes) -> bool:
+    return any(48 <= char <= 57 for char in value)

@@ -21,13 +21,13 @@ def load_json(data: bytes) -> Any:
         return load_exactly(data, [])
 
 
-def load_exactly(data: bytes, dropped: list[Any]) -> Any:
+def load_exactly(data: bytes, dropped: list[dict[str, Any]]) -> Any:
     """The same by the slow parser; the values that a repeated key hides are added to `dropped`."""
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
         if len(value) < len(pairs):
-            dropped.extend([key, hidden] for key, hidden in pairs if value[key] is not hidden)
+            dropped.extend({key: hidden} for key, hidden in pairs if value[key] is not hidden)
         return value
 
     try:

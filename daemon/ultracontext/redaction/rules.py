@@ -33,6 +33,23 @@ COLUMNS = (
 )
 
 MACROS = {
+    "<quoted>": r"\\{0,7}(?P<mark>[\"'`])(?P<v>(?:(?!\\{0,7}(?P=mark))[^\x00\n]){4,4096})\\{0,7}(?P=mark)",
+    "<name>": r"(?<![A-Za-z0-9_.$@-])(?P<name>[A-Za-z_$@-][A-Za-z0-9_.$@-]{0,80})",
+    "<eq>": (
+        r"\\{0,7}[\"'`]?\]?[ \t]{0,8}"
+        r"(?::[ \t]{0,4}[A-Za-z_][A-Za-z0-9_<>\[\]|. ]{0,30}?=|:=|=>|={1,3}|:)[ \t]{0,8}[rbuf(@]?"
+    ),
+    "<is>": r"\\{0,7}[\"'`]?\]?[ \t]{0,8}(?::=|=>|={1,3}|:)[ \t]{0,8}\\{0,7}[\"'`]?",
+    "<near>": "[A-Za-z0-9_ .-]{0,24}",
+    "<q>": r"\\{0,7}[\"'`]?",
+    "<pemhead>": "-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----",
+    "<pemfoot>": "-----END (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----",
+    "<pemgap>": (
+        r"(?:\\{1,8}[nrt]|[ \t\r\n\"',+]){0,40}(?:\d{1,6}(?:[ \t:|]|\xe2\x86\x92|\\{1,8}t){1,4})?"
+        r"(?:[>#*|+-] ?|// ?)?\"?"
+    ),
+    "<pemline>": r"(?:[A-Z][A-Za-z-]{2,20}: [^\n\\\x00]{1,100}|[A-Za-z0-9+/]{20,16000}={0,2})",
+    "<uuid>": "<HX>{8}-<HX>{4}-<HX>{4}-<HX>{4}-<HX>{12}",
     "<an>": "[A-Za-z0-9]",
     "<hx>": "[0-9a-f]",
     "<HX>": "[0-9A-Fa-f]",
@@ -40,11 +57,6 @@ MACROS = {
     "<lo>": "[a-z0-9]",
     "<u64>": "[A-Za-z0-9_-]",
     "<b64>": "[A-Za-z0-9+/]",
-    "<uuid>": "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}",
-    "<ws>": "[ \\t]{0,8}",
-    "<q>": "\\\\{0,7}[\"'`]?",
-    "<is>": "\\\\{0,7}[\"'`]?\\]?[ \\t]{0,8}(?::=|=>|==?|:)[ \\t]{0,8}\\\\{0,7}[\"'`]?",
-    "<near>": "[A-Za-z0-9_ .-]{0,24}",
 }
 
 LEFT_GUARD = (
@@ -56,6 +68,7 @@ LEFT_GUARD = (
 _TAIL = re.compile(r"(\[(?:[^\]\\]|\\.)+\])(?:\{[^{}]*\}|[+*?])?$")
 _REPEAT = re.compile(r"\{(\d+)(,?)(\d*)\}")
 _CAP = 16
+_SIGN = r"[\\\"'`\] \t]{0,17}[:=]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +81,7 @@ class Rule:
     anchors: tuple[bytes, ...]
     regex: re.Pattern[bytes]
     probe: bytes
-    group: int
+    group: int | str
     certain: bool
     many_lines: bool
     ignore_case: bool
@@ -132,8 +145,8 @@ def _rule(row: dict[str, str]) -> Rule:
         flags=row["flags"],
         anchors=anchors,
         regex=re.compile(guarded.encode(), re.IGNORECASE if ignore_case else 0),
-        probe=(_expand(row["probe"]) or _probe(body)).encode(),
-        group=1 if "1" in flags else 0,
+        probe=_probe(row["probe"] or row["pattern"], cut=not row["probe"]).encode(),
+        group="v" if "(?P<v>" in body else 1 if "1" in flags else 0,
         certain="c" in flags,
         many_lines="m" in flags,
         ignore_case=ignore_case,
@@ -153,15 +166,19 @@ def _right(body: str) -> str:
     tail = _TAIL.search(body)
     if tail is None or tail[1].startswith("[^"):
         return ""
-    kinds = re.sub(r"[-_.~+/=%@!#$^&*]", "", tail[1][1:-1].replace("A-Z", "U").replace("a-z", "L")
-                   .replace("0-9", "D").replace("a-f", "F").replace("A-F", "G"))
-    classes = {"U": "A-Z", "L": "a-z", "D": "0-9", "F": "a-f", "G": "A-F"}
-    inner = "".join(classes.get(kind, kind) for kind in kinds)
+    inner = "".join(re.findall(r"[A-Za-z0-9]-[A-Za-z0-9]|[A-Za-z0-9]", tail[1]))
     return f"(?![{inner}])" if inner else ""
 
 
-def _probe(body: str) -> str:
-    """The pattern up to its first long repeat outside a group, which is cut short."""
+def _probe(pattern: str, *, cut: bool) -> str:
+    """What every match begins with: up to the sign of an assignment, or to the first long repeat."""
+    before, sign, _ = re.split(r"(<is>|<eq>|$)", pattern, maxsplit=1)
+    if sign:
+        return _expand(before.removesuffix("<near>")) + (_SIGN if "<near>" not in before else "")
+    return _cut(_expand(pattern)) if cut else _expand(pattern)
+
+
+def _cut(body: str) -> str:
     depth, index = 0, 0
     while index < len(body):
         char = body[index]
@@ -176,7 +193,7 @@ def _probe(body: str) -> str:
         if repeat is not None:
             low = int(repeat[1])
             high = low if not repeat[2] else int(repeat[3] or 9999)
-            if high > _CAP * 2 or low > _CAP:
+            if low > _CAP or (high > _CAP * 2 and low > 5):
                 return f"{body[:index]}{{{min(low, _CAP)}}}"
             index = repeat.end()
             continue

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 from ultracontext.errors import RedactionError
+from ultracontext.redaction.checks import field_kind
 from ultracontext.redaction.confirm import Span, barred, confirm, merged
 from ultracontext.redaction.engine import Engine
 from ultracontext.redaction.fingerprint import Fingerprinter
@@ -53,6 +54,27 @@ class Scanner:
             places = [places[i] for i in fresh]
             spans = self.find(SEPARATOR.join(changed[i] for i in places))
         raise RedactionError("masking does not come to an end", hint="Please report this")
+
+    def fields(
+        self,
+        fields: Sequence[tuple[str, str]],
+        changed: Mapping[int, str],
+        texts: Sequence[str],
+        counts: Counter[str],
+    ) -> dict[tuple[str, str], str]:
+        """Values that are secrets because of the key they stand under, masked as a whole."""
+        touched = {texts[i] for i in changed}
+        out: dict[tuple[str, str], str] = {}
+        for name, value in fields:
+            kind = field_kind(name, value)
+            if kind and value not in touched:
+                counts[kind] += 1
+                out[name, value] = self.mark(kind, encoded(value))
+        return out
+
+    def mark(self, kind: str, value: bytes) -> str:
+        """The text that stands for a secret."""
+        return f"[redacted:{kind}:{self.fingerprints.mask(value)}]"
 
     def text(self, text: str) -> str:
         """One string, masked."""
@@ -100,7 +122,7 @@ class Scanner:
         out, done = [], 0
         for span in spans:
             counts[span.rule] += 1
-            mark = f"[redacted:{span.rule}:{self.fingerprints.mask(span.value)}]"
+            mark = self.mark(span.rule, span.value)
             out += [body[done : span.start - offset], mark.encode()]
             done = span.end - offset
         return b"".join([*out, body[done:]]).decode("utf-8", "surrogatepass")

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ultracontext.redaction.names import nature
+
 SHORTEST = 8
-"""Bytes of the shortest string that can hold a secret by itself."""
+"""Characters of the shortest string that can hold a secret by itself."""
+
+PLAIN, SENSITIVE, PROTOCOL, GENERIC = range(4)
+"""What a key says of its value: nothing, a secret by name, opaque data of the agent's protocol, or
+the value of a pair whose name stands beside it."""
+
+_PROTOCOL_KEYS = frozenset((
+    "signature", "encrypted_content", "thoughtSignature", "thought_signature", "thinkingSignature",
+    "encryptedContent", "data", "base64", "image_url", "url", "textSignature", "reasoning_opaque",
+))
+_BASE64 = re.compile(r"[A-Za-z0-9+/=_\\-]*")
+_DATA_URL = re.compile(r"data:[a-z]+/[a-z0-9.+-]+;base64,")
+_BINARY_HEADS = (
+    "iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "JVBERi0", "UEsDB", "Qk", "SUkq", "PHN2Z", "AAAA",
+    "T2dnU", "H4sI", "GkXf", "SUQz",
+)
 
 
 @dataclass(slots=True)
@@ -22,31 +40,35 @@ class Found:
     members: int = 0
     """Members of all objects."""
     exact: bool = True
-    """False when a number is too large for the fast parser."""
+    """False when a number may be too large for the fast parser."""
 
 
 def collect(root: Any, known: Mapping[str, int]) -> Found:
-    """Walks in no particular order; does not recurse."""
+    """Walks in no particular order; does not recurse. `known` has the meaning of clean keys."""
     found = Found()
-    add, add_key = found.values.append, found.keys.append
-    get = known.get
+    add, add_key, get = found.values.append, found.keys.append, known.get
     members = 0
     stack: list[Any] = [root]
-    push = stack.append
+    push, pop = stack.append, stack.pop
     while stack:
-        node = stack.pop()
+        node = pop()
         if type(node) is dict:
             members += len(node)
             for key, value in node.items():
                 mark = get(key)
+                kind = type(value)
                 if mark is None:
                     add_key(key)
-                kind = type(value)
+                    mark = meaning(key)
                 if kind is str:
+                    if mark and _special(found, mark, node, key, value):
+                        continue
                     if len(value) >= SHORTEST:
                         add(value)
                 elif kind is dict or kind is list:
                     push(value)
+                elif kind is float and not -1e15 < value < 1e15:
+                    found.exact = False
         else:
             for value in node:
                 kind = type(value)
@@ -55,36 +77,112 @@ def collect(root: Any, known: Mapping[str, int]) -> Found:
                         add(value)
                 elif kind is dict or kind is list:
                     push(value)
+                elif kind is float and not -1e15 < value < 1e15:
+                    found.exact = False
     found.members = members
     return found
 
 
-def replace(root: Any, values: Mapping[str, str], keys: Mapping[str, str]) -> None:
+def meaning(key: str) -> int:
+    """What a key says of a string that stands under it."""
+    if key in _PROTOCOL_KEYS:
+        return PROTOCOL
+    if key in ("value", "Value"):
+        return GENERIC
+    return SENSITIVE if nature(key) else PLAIN
+
+
+def protected(node: Mapping[str, Any], key: str, value: str) -> bool:
+    """Whether a string is the protocol's own opaque data, which must not change by one byte.
+
+    By its place: a signature of a thinking block, encrypted reasoning, a base64 image or document.
+    The alphabet is checked as well, so that no text hides there.
+    """
+    kind = node.get("type")
+    if key == "signature":
+        place = "thinking" in node or kind in ("thinking", "redacted_thinking", "reasoning")
+    elif key == "data":
+        place = kind in ("base64", "redacted_thinking", "image", "reasoning.encrypted") or (
+            "mimeType" in node or "media_type" in node or "mime_type" in node
+        )
+    elif key == "base64":
+        place = value.startswith(_BINARY_HEADS)
+    elif key in ("image_url", "url"):
+        head = _DATA_URL.match(value[:100])
+        return head is not None and _BASE64.fullmatch(value, head.end()) is not None
+    else:
+        place = True
+    return place and len(value) >= 16 and _BASE64.fullmatch(value) is not None
+
+
+def _special(found: Found, mark: int, node: dict[str, Any], key: str, value: str) -> bool:
+    """Whether the value is not to be scanned. Notes a field that its name makes a secret."""
+    if mark == PROTOCOL:
+        return protected(node, key, value)
+    name = key
+    if mark == GENERIC:
+        label = node.get("name") or node.get("key") or node.get("Name") or node.get("Key")
+        if type(label) is not str or not nature(label):
+            return False
+        name = label
+    found.fields.append((name, value))
+    return False
+
+
+def replace(
+    root: Any,
+    values: Mapping[str, str],
+    keys: Mapping[str, str],
+    fields: Mapping[tuple[str, str], str],
+) -> None:
     """Puts masked strings and keys in place of the plain ones, in place, order kept."""
     stack: list[Any] = [root]
     while stack:
         node = stack.pop()
-        items = list(node.items()) if type(node) is dict else list(enumerate(node))
-        for key, value in items:
+        if type(node) is list:
+            for index, value in enumerate(node):
+                if type(value) is str:
+                    node[index] = values.get(value, value)
+                elif type(value) is dict or type(value) is list:
+                    stack.append(value)
+            continue
+        for key, value in list(node.items()):
             if type(value) is str:
-                if value in values:
-                    node[key] = values[value]
+                node[key] = _masked(node, key, value, values, fields)
             elif type(value) is dict or type(value) is list:
                 stack.append(value)
-        if keys and type(node) is dict and not keys.keys().isdisjoint(node):
+        if not keys.keys().isdisjoint(node):
             _rename(node, keys)
 
 
+def _masked(
+    node: dict[str, Any],
+    key: str,
+    value: str,
+    values: Mapping[str, str],
+    fields: Mapping[tuple[str, str], str],
+) -> str:
+    mark = meaning(key)
+    if mark == PROTOCOL and protected(node, key, value):
+        return value
+    name = key
+    if mark == GENERIC:
+        label = node.get("name") or node.get("key") or node.get("Name") or node.get("Key")
+        name = label if type(label) is str else key
+    field_mask = fields.get((name, value)) if mark in (SENSITIVE, GENERIC) else None
+    return field_mask or values.get(value, value)
+
+
 def _rename(node: dict[str, Any], keys: Mapping[str, str]) -> None:
+    """Masked keys; two that became equal are told apart, so that no member is lost."""
     items = list(node.items())
     node.clear()
     taken = {key for key, _ in items if key not in keys}
     for key, value in items:
         name = fresh = keys.get(key, key)
-        if key in keys:
-            count = 2
-            while fresh in taken:
-                fresh = f"{name}~{count}"
-                count += 1
-            taken.add(fresh)
+        count = 2
+        while key in keys and fresh in taken:
+            fresh = f"{name}~{count}"
+            count += 1
+        taken.add(fresh)
         node[fresh] = value

@@ -1,4 +1,4 @@
-"""Puts the line together: store, redactor, agents, capture. The one place that knows all of them."""
+"""Puts the line together: store, redactor, agents, capture. Only this place knows them all."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def capture_line(setup: Setup) -> Iterator[Line]:
     place = local_store(setup)
     logs.adopt()
     secret = load_secret(setup.paths.secret_file)
-    redactor = load_redactor(secret, cache_dir=setup.paths.cache_dir)
+    redactor = load_redactor(secret, cache_dir=setup.paths.cache_dir, engine=setup.settings.engine)
     store = open_store(place, migrate=True)
     try:
         space = store.within(LOCAL_SPACE)

@@ -1,4 +1,4 @@
-"""Talks to the daemon over its control socket. Blocking, short time limits, standard library only."""
+"""Talks to the daemon over its control socket: blocking, with short time limits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ControlClient:
     def events(self, cursor: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
         """(event name, data) as they come; ends when the daemon closes the stream.
 
-        A quiet daemon sends a comment every 15 s, so silence for 40 s is a lost one: TransportError.
+        A quiet daemon sends a comment every 15 s, so silence for 40 s is a TransportError.
         """
         connection = _UnixConnection(self._path, 40.0)
         headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": cursor} if cursor else {})
@@ -72,7 +72,9 @@ class _UnixConnection(http.client.HTTPConnection):
 
 def _checked(body: Any, status: int) -> dict[str, Any]:
     if not isinstance(body, dict) or not isinstance(body.get("protocol"), int):
-        raise TransportError("what answers at the control socket is no daemon of ours", code="protocol")
+        raise TransportError(
+            "what answers at the control socket is no daemon of ours", code="protocol"
+        )
     if body["protocol"] > PROTOCOL:
         raise TransportError(
             f"the daemon is newer than this program (version {body.get('version')})",
@@ -106,7 +108,9 @@ def _parse_stream(lines: http.client.HTTPResponse) -> Iterator[tuple[str, dict[s
 def _failure(error: Exception) -> TransportError:
     if isinstance(error, (FileNotFoundError, ConnectionRefusedError)):
         return TransportError(
-            "no daemon is running", code="daemon-down", hint="Start it by `ultracontext daemon start`"
+            "no daemon is running",
+            code="daemon-down",
+            hint="Start it by `ultracontext daemon start`",
         )
     if isinstance(error, TimeoutError):
         return TransportError(

@@ -23,7 +23,7 @@ from typing import Any
 from aiohttp import web
 
 from ultracontext.errors import FatalError, UltraContextError
-from ultracontext.logs import get_logger
+from ultracontext.logs import get_logger, where
 from ultracontext.runtime.client import PROTOCOL
 from ultracontext.runtime.hub import Hub, HubEvent, Subscriber
 from ultracontext.runtime.peer import peer_uid
@@ -63,7 +63,7 @@ async def serve_control(
             await web.SockSite(runner, bound).start()
             yield
         finally:
-            path.unlink(missing_ok=True)
+            _remove(path)
     finally:
         endpoints.closing.set()
         await runner.cleanup()
@@ -90,6 +90,10 @@ def _bind(path: Path) -> socket.socket:
             hint="Remove what lies there, or set ULTRACONTEXT_HOME to a shorter path",
         ) from error
     return bound
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
 
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -135,8 +139,11 @@ class Endpoints:
         except UltraContextError as error:
             return self._error(500, error.code, error.message, error.hint)
         except Exception as error:  # noqa: BLE001  # one bad request must not end the daemon
-            log.error("control-failed", code="internal", path=request.path, error=error)
-            return self._error(500, "internal", "the daemon failed to answer")
+            return self._failed(request, error)
+
+    def _failed(self, request: web.Request, error: Exception) -> web.Response:
+        log.error("control-failed", code="internal", path=request.path, **where(error))
+        return self._error(500, "internal", "the daemon failed to answer")
 
     async def _status(self, _request: web.Request) -> web.Response:
         return self._answer(await asyncio.to_thread(self._actions.status))
@@ -160,10 +167,11 @@ class Endpoints:
         subscriber, missed, reset = self._hub.subscribe(cursor)
         if subscriber is None:
             return self._error(503, "busy", "too many clients read events")
+        stream = web.StreamResponse(
+            headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
+        )
+        stream.force_close()
         try:
-            stream = web.StreamResponse(
-                headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
-            )
             await stream.prepare(request)
             start = self._hub.cursor(missed[0].number - 1 if missed else None)
             await _write(stream, _frame("hello", self._stamp | {"cursor": start}, start))

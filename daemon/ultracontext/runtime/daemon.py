@@ -18,7 +18,8 @@ from typing import Any
 import msgspec
 
 from ultracontext import __version__
-from ultracontext.capture import Committed, Progress, Summary
+from ultracontext.capture import Committed, Summary
+from ultracontext.capture.engine import Progress
 from ultracontext.errors import (
     FatalError,
     StoreError,
@@ -30,6 +31,7 @@ from ultracontext.logs import get_logger, where
 from ultracontext.runtime import health
 from ultracontext.runtime.assembly import Line, Setup, capture_line, local_store
 from ultracontext.runtime.client import ControlClient
+from ultracontext.runtime.control import Actions, serve_control
 from ultracontext.runtime.hub import Hub
 from ultracontext.runtime.listing import session_rows
 from ultracontext.runtime.lock import DaemonLock, Holder, holding
@@ -50,11 +52,14 @@ def run_once(
     setup.paths.ensure()
     lock = DaemonLock(setup.paths.lock_file)
     stop = threading.Event()
-    with holding(lock, version=__version__, socket="", once=True), _stopping(stop.set):
-        with capture_line(setup) as line:
-            summary = line.engine.run_once(progress=progress, stop=stop)
-            if not stop.is_set():
-                Upkeep(line).once(stop)
+    with (
+        holding(lock, version=__version__, socket="", once=True),
+        _stopping(stop.set),
+        capture_line(setup) as line,
+    ):
+        summary = line.engine.run_once(progress=progress, stop=stop)
+        if not stop.is_set():
+            Upkeep(line).once(stop)
     return summary, stop.is_set()
 
 
@@ -64,11 +69,17 @@ def run_daemon(setup: Setup) -> int:
     setup.paths.ensure()
     lock = DaemonLock(setup.paths.lock_file)
     socket = str(setup.paths.socket)
-    with holding(lock, version=__version__, socket=socket, once=False) as earlier:
+    early = threading.Event()
+    with (
+        holding(lock, version=__version__, socket=socket, once=False) as earlier,
+        _stopping(early.set),
+    ):
         _refuse_beside_another(setup)
         if earlier is not None:
             log.warning("lock-taken-over", pid=earlier.pid)
         with capture_line(setup) as line:
+            if early.is_set():
+                return 0
             return asyncio.run(Daemon(line, lock).run())
 
 
@@ -100,13 +111,11 @@ class Daemon:
         self._started = time.monotonic()
 
     async def run(self) -> int:
-        from ultracontext.runtime.control import serve_control
-
         loop = asyncio.get_running_loop()
         self._line.engine.listen(lambda rows: self._tell(loop, rows))
         paths = self._line.setup.paths
         with _signals_to(loop, self._stopping.set):
-            async with serve_control(paths.socket, self._actions(loop), self._hub, version=__version__):
+            async with serve_control(paths.socket, self._actions(), self._hub, version=__version__):
                 log.info("daemon-started", pid=os.getpid(), version=__version__)
                 left = await self._work(loop)
         log.info("daemon-stopped", pid=os.getpid(), clean=left)
@@ -118,8 +127,7 @@ class Daemon:
 
     async def _work(self, loop: asyncio.AbstractEventLoop) -> bool:
         """Runs capture and upkeep until the end; False when capture did not return in time."""
-        done = asyncio.Event()
-        self._in_thread(loop, "capture", lambda: self._line.engine.run(self._halt), done)
+        done = self._in_thread(loop, "capture", lambda: self._capture(loop))
         upkeep = Upkeep(self._line)
         async with asyncio.TaskGroup() as group:
             chores = [
@@ -138,39 +146,47 @@ class Daemon:
                 await done.wait()
         return done.is_set()
 
+    def _capture(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Its end before it is told to is a failure of the daemon."""
+        try:
+            self._line.engine.run(self._halt)
+        except BaseException as error:
+            self._failure = error
+            raise
+        finally:
+            with suppress(RuntimeError):  # the loop has ended already
+                loop.call_soon_threadsafe(self._stopping.set)
+
     def _in_thread(
-        self, loop: asyncio.AbstractEventLoop, name: str, work: Callable[[], None], done: asyncio.Event
-    ) -> None:
-        """Runs `work` in a thread that does not keep the process; its failure stops the daemon."""
+        self, loop: asyncio.AbstractEventLoop, name: str, work: Callable[[], None]
+    ) -> asyncio.Event:
+        """Runs `work` in a thread that nobody waits for at exit; the event is set at its end."""
+        done = asyncio.Event()
 
         def body() -> None:
             try:
                 work()
-            except BaseException as error:  # noqa: BLE001  # handed to the daemon, which ends
-                self._failure = error
-                log.error("thread-failed", code=name, **where(error))
+            except BaseException as error:  # noqa: BLE001  # the end of a thread
+                _report(name, error)
             finally:
                 with suppress(RuntimeError):  # the loop has ended already
                     loop.call_soon_threadsafe(done.set)
-                    if self._failure is not None:
-                        loop.call_soon_threadsafe(self._stopping.set)
 
         threading.Thread(target=body, name=name, daemon=True).start()
+        return done
 
     async def _upkeep(self, loop: asyncio.AbstractEventLoop, upkeep: Upkeep) -> None:
         """One pass at the start, one a while after commits, one a day in any case."""
         while True:
             self._committed.clear()
-            done = asyncio.Event()
-            self._in_thread(loop, "upkeep", lambda: upkeep.once(self._halt), done)
-            await done.wait()
+            await self._in_thread(loop, "upkeep", lambda: upkeep.once(self._halt)).wait()
             await asyncio.sleep(Upkeep.PAUSE_SECONDS)
             with suppress(TimeoutError):
                 async with asyncio.timeout(Upkeep.LONGEST_SECONDS):
                     await self._committed.wait()
 
     async def _watch_lock(self) -> None:
-        """The lock file may be removed by hand; then it is taken again, or the daemon yields to another."""
+        """A lock file that was removed is taken again, or the daemon yields to another."""
         while True:
             await asyncio.sleep(LOCK_CHECK_SECONDS)
             if self._locks[-1].is_ours():
@@ -181,7 +197,7 @@ class Daemon:
                 paths.ensure()
                 lock.take(version=__version__, socket=str(paths.socket), once=False)
             except UltraContextError as error:
-                log.error("lock-lost", code=error.code)
+                _report("lock", error)
                 if isinstance(error, WriteRefusedError):
                     self._failure = error
                     self._stopping.set()
@@ -199,9 +215,7 @@ class Daemon:
         self._committed.set()
         self._hub.publish("committed", rows)
 
-    def _actions(self, loop: asyncio.AbstractEventLoop) -> Any:
-        from ultracontext.runtime.control import Actions
-
+    def _actions(self) -> Actions:
         engine = self._line.engine
         return Actions(
             status=self._status,
@@ -209,7 +223,7 @@ class Daemon:
             pause=engine.pause,
             go_on=engine.resume,
             sweep=engine.request_sweep,
-            stop=lambda: loop.call_soon_threadsafe(self._stopping.set) and None,
+            stop=self._stopping.set,
         )
 
     def _sessions(self, limit: int) -> list[dict[str, Any]]:
@@ -253,6 +267,10 @@ class Daemon:
             "store": health.store(setup.paths),
             "problems": problems,
         }
+
+
+def _report(name: str, error: BaseException) -> None:
+    log.error("part-failed", code=getattr(error, "code", name), part=name, **where(error))
 
 
 def _as_fatal(error: BaseException) -> UltraContextError:

@@ -1,8 +1,8 @@
-"""Hands commits on to the clients of `GET /events`: numbered, replayable for a while, bounded per client.
+"""Hands commits on to the clients of `GET /events`: numbered, replayable, bounded per client.
 
-A cursor is `<epoch>-<number>`; the epoch changes with every start of the daemon. A client that comes
-back with a cursor gets what it missed, or one `reset` when that is no longer held: it then reads the
-lists anew. A client that does not keep up is told so by `dropped` and let go.
+A cursor is `<epoch>-<number>`; the epoch changes with every start of the daemon. A client that
+comes back with a cursor gets what it missed, or one `reset` when that is no longer held: it then
+reads the lists anew. A client that does not keep up is told so by `dropped` and let go.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Hub:
                 self._offer(subscriber, event)
 
     def subscribe(self, cursor: str | None) -> tuple[Subscriber | None, list[HubEvent], bool]:
-        """(client or None when there are too many, what it missed, whether more was missed than is held)."""
+        """(client, or None when there are too many; what it missed; whether more than is held)."""
         if len(self._subscribers) >= CLIENTS:
             return None, [], False
         subscriber = Subscriber()

@@ -43,11 +43,10 @@ class DaemonLock:
         self._handle: int | None = None
 
     def take(self, *, version: str, socket: str, once: bool) -> Holder | None:
-        """Takes the lock; raises WriteRefusedError naming the holder. Returns who died with it, if anyone."""
+        """Takes the lock, or raises WriteRefusedError naming the holder. Gives who died with it."""
         handle = self._open()
         try:
-            if not _lock(handle):
-                raise _refusal(read_holder(self._path))
+            _lock(handle, self._path)
             earlier = _parse(os.pread(handle, _MOST_BYTES, 0))
             own = os.getpid()
             me = Holder(pid=own, start=started_at(own), version=version, socket=socket, once=once)
@@ -142,7 +141,7 @@ def _is_held(path: Path) -> bool:
     return False
 
 
-def _lock(handle: int) -> bool:
+def _lock(handle: int, path: Path) -> None:
     from time import sleep
 
     for attempt in range(3):  # `_is_held` of another process may be in the way for a moment
@@ -154,8 +153,8 @@ def _lock(handle: int) -> bool:
             if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
                 raise
         else:
-            return True
-    return False
+            return
+    raise _refusal(read_holder(path))
 
 
 def _parse(text: bytes) -> Holder | None:

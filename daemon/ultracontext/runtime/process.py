@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def started_at(pid: int) -> int | None:
-    """A number that differs between two processes that bear the same pid, or None where it is not known.
+    """A number that tells two processes of one pid apart, or None where it is not known.
 
     Linux: clock ticks from boot to the start of the process.
     """

@@ -31,7 +31,7 @@ def load_settings(
     flags: Mapping[str, str] | None = None,
     agents: Collection[str] | None = None,
 ) -> Settings:
-    """Settings as they hold now; raises SettingsError with what is wrong and the nearest right name.
+    """Settings as they hold now; raises SettingsError with the fault and the nearest right name.
 
     `agents` are the known slugs; None leaves the slugs unchecked.
     """
@@ -74,7 +74,8 @@ def parse_value(key: str, value: Any, *, agents: Collection[str] | None = None) 
     section, name = find_key(key, agents=agents)
     default = getattr(section(), name)
     typed = _typed(key, default, value)
-    section(**{name: typed}).check()
+    given: dict[str, Any] = {name: typed}
+    section(**given).check()
     return typed
 
 
@@ -150,7 +151,7 @@ def _flatten_agents(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _from_environment(env: Mapping[str, str]) -> dict[str, str]:
-    """Keys given by variables. Empty ones count as not set; foreign ones of our prefix are left alone."""
+    """Keys given by variables. Empty ones count as not set; others of our prefix are left alone."""
     found: dict[str, str] = {}
     for variable, value in env.items():
         if variable in SPECIAL or not variable.startswith(PREFIX) or not value:

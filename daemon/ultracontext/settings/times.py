@@ -15,7 +15,7 @@ _HINT = "Write it like 30s, 2h, 1d or 1h30m"
 
 
 def parse_duration(text: str) -> float:
-    """Seconds of `30s`, `2h`, `1d`, `1h30m`, `500ms`; a bare number is seconds. Raises SettingsError."""
+    """Seconds of `30s`, `2h`, `1d`, `1h30m`; a bare number is seconds. Raises SettingsError."""
     cleaned = text.strip().lower()
     if re.fullmatch(r"\d+(\.\d+)?", cleaned, re.ASCII):
         seconds = float(cleaned)

@@ -181,8 +181,13 @@ class SpaceStore(Protocol):
 
     # reading
     def contexts(
-        self, *, agent: str | None = None, project: str | None = None, since: datetime | None = None,
-        limit: int = 50, children: bool = False,
+        self,
+        *,
+        agent: str | None = None,
+        project: str | None = None,
+        since: datetime | None = None,
+        limit: int = 50,
+        children: bool = False,
     ) -> list[ContextRow]:
         """Newest activity first; `limit=0` = all; `children` includes sub-agents."""
 
@@ -194,7 +199,12 @@ class SpaceStore(Protocol):
 
     def by_session(self, agent: str, session_id: str) -> ContextRow | None: ...
     def nodes(
-        self, context_id: ContextId, *, first: int = 0, until: int | None = None, all_revisions: bool = False
+        self,
+        context_id: ContextId,
+        *,
+        first: int = 0,
+        until: int | None = None,
+        all_revisions: bool = False,
     ) -> Iterator[StoredNode]:
         """In order of position, by keyset pages; no read transaction is held between pages.
 
@@ -205,7 +215,9 @@ class SpaceStore(Protocol):
 
         `nodes` is keyed by context id and holds `ContextRow.nodes` as of the computation."""
 
-    def set_relation(self, context_id: ContextId, *, parent_session: str, relation: str) -> None: ...
+    def set_relation(
+        self, context_id: ContextId, *, parent_session: str, relation: str
+    ) -> None: ...
     def stale(self, limit: int) -> list[ContextRow]: ...
 
 

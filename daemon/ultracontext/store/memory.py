@@ -1,2 +1,349 @@
-"""placeholder"""
-class MemoryStore: ...
+"""A store in memory: for tests, and for `memory://`. It keeps nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from threading import RLock
+from typing import Any
+
+import msgspec
+
+from ultracontext.errors import NotFoundError, StoreError
+from ultracontext.model import (
+    Base,
+    ContextId,
+    EventId,
+    SessionFacts,
+    captured_context_id,
+)
+from ultracontext.redaction import join_parts
+from ultracontext.store import readers
+from ultracontext.store.base import (
+    CaptureBatch,
+    Checkpoint,
+    ContextRow,
+    DedupStatus,
+    Event,
+    FactsUpdate,
+    KnownEvent,
+    StoredNode,
+)
+from ultracontext.store.values import (
+    dump,
+    load,
+    load_as,
+    milliseconds,
+    parse_time,
+    sane_time,
+)
+
+
+@dataclass(slots=True)
+class Root:
+    """One context."""
+
+    context_id: ContextId
+    agent: str
+    session_id: str
+    created_ms: int
+    updated_ms: int
+    stored_at: datetime
+    places: list[list[StoredNode]] = field(default_factory=list)
+    """Revisions of each record, in the order of arrival."""
+    facts: SessionFacts = field(default_factory=SessionFacts)
+    facts_rows: int = -1
+    reader_digest: bytes = b""
+    base: Base | None = None
+    related: tuple[ContextId, str, str] | None = None
+
+    @property
+    def rows(self) -> int:
+        return sum(map(len, self.places))
+
+    def row(self) -> ContextRow:
+        facts = load_as(dump(self.facts), SessionFacts)
+        facts.base = self.base or facts.base
+        parent = facts.parent_session and captured_context_id(self.agent, facts.parent_session)
+        if self.related:
+            parent, facts.parent_session, relation = self.related
+            facts.relation = relation  # type: ignore[assignment]
+        fresh = self.facts_rows == self.rows and self.reader_digest == readers.reader_digest(
+            self.agent
+        )
+        return ContextRow(
+            context_id=self.context_id,
+            agent=self.agent,
+            session_id=self.session_id,
+            version=0,
+            nodes=len(self.places),
+            facts=facts,
+            stale=not fresh,
+            parent_id=ContextId(parent) if parent else None,
+            stored_at=self.stored_at,
+        )
+
+
+class MemoryStore:
+    """Spaces that know nothing of each other."""
+
+    def __init__(self) -> None:
+        self._spaces: dict[str, MemorySpaceStore] = {}
+
+    def within(self, space: str) -> MemorySpaceStore:
+        if not space:
+            raise ValueError("a space has a name")
+        return self._spaces.setdefault(space, MemorySpaceStore(space))
+
+    def maintain(self) -> None:
+        """There is nothing to do."""
+
+    def close(self) -> None:
+        """Nothing is open; what was stored stays until the store is collected."""
+
+
+class MemorySpaceStore:
+    """One space."""
+
+    def __init__(self, space: str) -> None:
+        self.space = space
+        self._lock = RLock()
+        self._roots: dict[str, Root] = {}
+        self._events: dict[EventId, tuple[Root, int, KnownEvent]] = {}
+        self._dedup: dict[EventId, tuple[KnownEvent, int]] = {}
+        self._sources: dict[int, Checkpoint] = {}
+        self._notes: dict[str, bytes] = {}
+        self._totals: dict[str, int] = {}
+        self._next_source = 1
+        self._hits = 0
+        self._purged_at: datetime | None = None
+
+    # capture
+
+    def new_source_id(self) -> int:
+        with self._lock:
+            self._next_source += 1
+            return self._next_source - 1
+
+    def checkpoints(self) -> list[Checkpoint]:
+        return [self._sources[key] for key in sorted(self._sources)]
+
+    def known_events(self, ids: Sequence[EventId]) -> dict[EventId, KnownEvent]:
+        with self._lock:
+            found = {}
+            for name in ids:
+                if name in self._dedup:
+                    found[name] = self._dedup[name][0]
+                elif name in self._events:
+                    found[name] = self._events[name][2]
+            self._hits += sum(name in self._dedup for name in dict.fromkeys(ids))
+            return found
+
+    def position_of(self, event: EventId) -> int | None:
+        found = self._events.get(event)
+        return None if found is None else found[1]
+
+    def append(self, batch: CaptureBatch, *, now: datetime) -> None:
+        with self._lock:
+            mtimes = {c.source_id: c.mtime_ns // 1_000_000 for c in batch.checkpoints}
+            starts: dict[str, int] = {}
+            for event in batch.events:
+                if (time_ms := sane_time(event.time_ms)) is not None:
+                    starts.setdefault(event.session_id, time_ms)
+            for checkpoint in batch.checkpoints:
+                self._sources[checkpoint.source_id] = checkpoint
+                self._next_source = max(self._next_source, checkpoint.source_id + 1)
+            for event in batch.events:
+                self._next_source = max(self._next_source, event.source_id + 1)
+                if event.event_id in self._events:
+                    self._add("present", 1)
+                else:
+                    start = starts.get(event.session_id) or mtimes.get(event.source_id)
+                    self._put(event, now, start)
+            self._save(batch.facts, None)
+            for name, number in batch.counts.items():
+                self._add(name, number)
+
+    def _add(self, name: str, number: int) -> None:
+        if number:
+            self._totals[name] = self._totals.get(name, 0) + number
+
+    def _put(self, event: Event, now: datetime, start: int | None) -> None:
+        agent, time_ms = event.record.agent, sane_time(event.time_ms)
+        context_id = captured_context_id(agent, event.session_id)
+        root = self._roots.get(context_id)
+        if root is None:
+            start = sane_time(start) or milliseconds(now)
+            root = self._roots[context_id] = Root(
+                context_id, agent, event.session_id, start, start, now
+            )
+        first = self._events.get(event.first) if event.revision and event.first else None
+        position = first[1] if first and first[0] is root else len(root.places)
+        if position == len(root.places):
+            root.places.append([])
+        root.places[position].append(_stored(event, position, time_ms))
+        root.updated_ms = max(root.updated_ms, time_ms or root.updated_ms)
+        known = KnownEvent(event.record.digest, event.source_id)
+        self._events[event.event_id] = (root, position, known)
+        self._dedup.setdefault(event.event_id, (known, milliseconds(now) // 1000))
+
+    def purge_dedup(self, *, older_than: datetime, now: datetime) -> int:
+        with self._lock:
+            limit = milliseconds(older_than) // 1000
+            old = [name for name, (_, stored) in self._dedup.items() if stored < limit]
+            for name in old:
+                del self._dedup[name]
+            self._purged_at = now
+            return len(old)
+
+    def dedup_status(self) -> DedupStatus:
+        return DedupStatus(rows=len(self._dedup), hits=self._hits, purged_at=self._purged_at)
+
+    def note(self, key: str, value: Any) -> None:
+        self._notes[key] = dump(value)
+
+    def noted(self, key: str) -> Any:
+        return load(self._notes[key]) if key in self._notes else None
+
+    def totals(self) -> dict[str, int]:
+        return dict(self._totals)
+
+    # reading
+
+    def contexts(
+        self,
+        *,
+        agent: str | None = None,
+        project: str | None = None,
+        since: datetime | None = None,
+        limit: int = 50,
+        children: bool = False,
+    ) -> list[ContextRow]:
+        path = project.rstrip("/") if project is not None else None
+        found = []
+        for root in reversed(sorted(self._roots.values(), key=lambda r: r.updated_ms)):
+            row = root.row()
+            place = row.facts.project_path
+            if (
+                (agent is None or row.agent == agent)
+                and (path is None or (place is not None and f"{place}/".startswith(f"{path}/")))
+                and (since is None or root.updated_ms >= milliseconds(since))
+                and (children or row.facts.relation != "subagent")
+            ):
+                found.append(row)
+        return found[:limit] if limit else found
+
+    def find(self, name: str) -> ContextRow:
+        rows = [root.row() for root in self._roots.values()]
+        exact = [r for r in rows if r.context_id == name] or [
+            r for r in rows if r.session_id == name
+        ]
+        found = exact or [
+            r
+            for r in rows
+            if len(name) >= 4 and (r.context_id.startswith(name) or r.session_id.startswith(name))
+        ]
+        if not found:
+            raise NotFoundError(
+                f"no session named {name!r}", hint="`ultracontext sessions --all` lists them"
+            )
+        if len(found) > 1:
+            shown = ", ".join(f"{r.context_id} ({r.agent} {r.session_id})" for r in found[:5])
+            raise StoreError(
+                f"{name!r} could be {shown}", hint="Give more of the id", code="ambiguous"
+            )
+        return found[0]
+
+    def by_session(self, agent: str, session_id: str) -> ContextRow | None:
+        root = self._roots.get(captured_context_id(agent, session_id))
+        return None if root is None else root.row()
+
+    def nodes(
+        self,
+        context_id: ContextId,
+        *,
+        first: int = 0,
+        until: int | None = None,
+        all_revisions: bool = False,
+    ) -> Iterator[StoredNode]:
+        root = self._roots.get(context_id)
+        if root is None:
+            return
+        time_ms = root.created_ms
+        for revisions in root.places[:until]:
+            newest = max(revisions, key=lambda node: node.revision)
+            shown = sorted(revisions, key=lambda n: n.revision) if all_revisions else [newest]
+            for node in shown:
+                time_ms = time_ms if node.time_ms is None else node.time_ms
+                if node.position >= first:
+                    yield self._timed(node, time_ms)
+
+    def _timed(self, node: StoredNode, time_ms: int) -> StoredNode:
+        path = self._sources.get(int(node.source_path))
+        return msgspec.structs.replace(
+            node,
+            time_ms=time_ms,
+            time_inherited=node.time_ms is None,
+            source_path=path.path if path else "",
+        )
+
+    def save_facts(self, updates: Sequence[FactsUpdate], *, nodes: Mapping[str, int]) -> None:
+        with self._lock:
+            self._save(updates, nodes)
+
+    def _save(self, updates: Sequence[FactsUpdate], nodes: Mapping[str, int] | None) -> None:
+        for update in updates:
+            root = self._roots.get(captured_context_id(update.agent, update.session_id))
+            if root is None:
+                continue
+            root.base = update.base or root.base
+            if update.facts is None:
+                continue
+            if nodes is not None and nodes.get(root.context_id) != len(root.places):
+                continue
+            root.facts, root.facts_rows = update.facts, root.rows
+            root.reader_digest = readers.reader_digest(update.agent)
+            root.created_ms = _time(update.facts.started_at, root.created_ms)
+            root.updated_ms = _time(update.facts.updated_at, root.updated_ms)
+
+    def set_relation(self, context_id: ContextId, *, parent_session: str, relation: str) -> None:
+        root = self._roots.get(context_id)
+        if root is None:
+            raise NotFoundError(f"no context {context_id}", hint="It may have been wiped meanwhile")
+        others = [
+            r for r in self._roots.values() if r.session_id == parent_session and r is not root
+        ]
+        others.sort(key=lambda r: r.agent != root.agent)
+        parent = others[0].context_id if others else captured_context_id(root.agent, parent_session)
+        root.related = (parent, parent_session, relation)
+
+    def stale(self, limit: int) -> list[ContextRow]:
+        return [row for root in self._roots.values() if (row := root.row()).stale][:limit]
+
+
+def _time(text: str | None, otherwise: int) -> int:
+    found = sane_time(parse_time(text))
+    return otherwise if found is None else found
+
+
+def _stored(event: Event, position: int, time_ms: int | None) -> StoredNode:
+    record = event.record
+    return StoredNode(
+        event_id=event.event_id,
+        position=position,
+        revision=event.revision,
+        kind=event.kind,
+        role=event.role,
+        event_type=event.event_type,
+        time_ms=time_ms,
+        source_path=str(event.source_id),
+        start=record.start,
+        end=record.end,
+        damage=record.damage,
+        text=record.text,
+        body=join_parts(record.body, record.parts) if record.text is None else b"",
+        companions=dict(record.companions),
+        rule_set=record.rule_set,
+        too_large=record.too_large,
+    )

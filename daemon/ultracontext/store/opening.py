@@ -53,5 +53,7 @@ def parse_store_url(url: str | Path) -> tuple[str, Path]:
     if parts.scheme != "sqlite":
         raise SettingsError(f"{parts.scheme}:// names no store", hint="Use sqlite:///path")
     if parts.netloc or parts.query or parts.fragment or not parts.path.strip("/"):
-        raise SettingsError("a sqlite URL is sqlite:///path and nothing else", hint="Use sqlite:///path")
+        raise SettingsError(
+            "a sqlite URL is sqlite:///path and nothing else", hint="Use sqlite:///path"
+        )
     return "sqlite", Path("/" + unquote(parts.path).lstrip("/"))

@@ -112,9 +112,7 @@ class OpaqueReader:
 
     def feed(self, record: MaskedRecord, message_id: MessageId) -> list[Message]:
         text = record.text if record.text is not None else record.body.decode("utf-8", "replace")
-        return [
-            Message(id=message_id, role="system", kind="meta", event_type="unknown", text=text)
-        ]
+        return [Message(id=message_id, role="system", kind="meta", event_type="unknown", text=text)]
 
     def settle(self, messages: list[Message]) -> list[Message]:
         return messages
@@ -130,8 +128,12 @@ def not_captured(piece: Piece) -> Message:
     """Stands where a session's beginning should be."""
     name = blake2b(f"{piece.row.context_id}/beginning".encode(), digest_size=12).hexdigest()
     return Message(
-        id=f"msg_{name}", role="system", kind="system", event_type="ultracontext/not-captured",
-        text=NOT_CAPTURED, metadata={"missing": "beginning"},
+        id=f"msg_{name}",
+        role="system",
+        kind="system",
+        event_type="ultracontext/not-captured",
+        text=NOT_CAPTURED,
+        metadata={"missing": "beginning"},
     )
 
 
@@ -142,8 +144,12 @@ def _fed(reader: SessionReader, record: MaskedRecord, node: StoredNode) -> list[
     except Exception as error:  # noqa: BLE001  (a reader's bug must not hide the whole session)
         return [
             Message(
-                id=name, role="system", kind="meta", event_type=node.event_type or "unreadable",
-                text=UNREADABLE, metadata={"error": type(error).__name__},
+                id=name,
+                role="system",
+                kind="meta",
+                event_type=node.event_type or "unreadable",
+                text=UNREADABLE,
+                metadata={"error": type(error).__name__},
             )
         ]
 
@@ -174,7 +180,8 @@ def _timed(messages: list[Message], node: StoredNode) -> list[Message]:
     stamp = iso(moment(node.time_ms))
     marked = {"time_inherited": True} if node.time_inherited else {}
     return [
-        m if m.timestamp
+        m
+        if m.timestamp
         else msgspec.structs.replace(m, timestamp=stamp, metadata={**m.metadata, **marked})
         for m in messages
     ]

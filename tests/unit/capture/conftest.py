@@ -7,13 +7,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from capture_lab import Lab
+from capture_lab import TOY, Lab
+
+from ultracontext.agents import known
 
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[Lab]:
     made = Lab(tmp_path)
+    known()[TOY.slug] = TOY
     yield made
+    known().pop(TOY.slug)
     made.store.close()
 
 

@@ -1,13 +1,14 @@
 """Which messages stand on a branch that was left.
 
 Records form a tree by `parentUuid`. As the program reads it (2.1.332): the last line of the main
-chain is the leaf, and what is not above the leaf is not sent, except the calls and results that ran
-in parallel, which hang beside the path. A boundary of a compaction continues what stands before it.
+chain that has nothing below it is the leaf, and what is not above the leaf is not sent, except the
+calls and results that ran in parallel, which hang beside the path. A boundary of a compaction
+continues what stands before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from ultracontext.model import Message
 
@@ -15,7 +16,8 @@ PARENT = "parent"
 """Key in a message's metadata: the parent of a record that does not follow the record before it."""
 
 ROOT = ""
-"""As parent: the record begins anew, nothing stands above it."""
+"""As parent: the record says that nothing stands above it. That counts for typed prompts only: then
+the session was wound back to its beginning."""
 
 _TURNS = frozenset({"slash_command", "bash_input", "task"})
 
@@ -23,16 +25,22 @@ _TURNS = frozenset({"slash_command", "bash_input", "task"})
 class _Record:
     """One chain record, by what its messages say."""
 
-    __slots__ = ("answer", "calls", "parent", "results", "turn")
+    __slots__ = ("answer", "calls", "parent", "results", "turn", "typed")
 
-    def __init__(self, parent: int) -> None:
-        self.parent = parent
+    def __init__(self) -> None:
+        self.parent = -1
         """Place of the record above; -1 for none."""
         self.answer: str | None = None
         """Id of the answer of which this is a part."""
         self.turn = False
+        self.typed = False
         self.calls: list[str] = []
         self.results: list[str] = []
+
+    @property
+    def speaks(self) -> bool:
+        """A turn or an answer: what trails one (results, hooks, durations) may hang anywhere."""
+        return self.turn or self.answer is not None
 
 
 def abandoned(messages: Sequence[Message]) -> set[str]:
@@ -40,16 +48,33 @@ def abandoned(messages: Sequence[Message]) -> set[str]:
     if not any(PARENT in message.metadata for message in messages):
         return set()
     places, records = _tree(messages)
-    live = _live(records)
+    live = _above(records, _leaf(records))
     answers = {records[place].answer for place in live} - {None}
-    calls = {call for place in live for call in records[place].calls}
-    off: set[int] = set()
-    for place, record in enumerate(records):
-        if place not in live and (record.parent in off or _own_way(record, answers, calls)):
-            off.add(place)
-        elif record.answer in answers:
-            calls.update(record.calls)
-    return {uuid for uuid, place in places.items() if place in off}
+    calls = {
+        call
+        for place, record in enumerate(records)
+        if place in live or record.answer in answers
+        for call in record.calls
+    }
+    off: dict[int, bool] = dict.fromkeys(live, False)
+    for place in range(len(records)):
+        _judge(place, records, off, answers, calls)
+    return {uuid for uuid, place in places.items() if off[place]}
+
+
+def _judge(
+    place: int,
+    records: list[_Record],
+    off: dict[int, bool],
+    answers: set[str | None],
+    calls: set[str],
+) -> None:
+    """Decides on a record and on all above it that are undecided."""
+    undecided = _above(records, place, until=off)
+    above = next(reversed(undecided), place)
+    left = off.get(records[above].parent, False)
+    for below in reversed(undecided):
+        left = off[below] = left or _own_way(records[below], answers, calls)
 
 
 def _own_way(record: _Record, answers: set[str | None], calls: set[str]) -> bool:
@@ -64,52 +89,61 @@ def _own_way(record: _Record, answers: set[str | None], calls: set[str]) -> bool
 def _tree(messages: Sequence[Message]) -> tuple[dict[str, int], list[_Record]]:
     places: dict[str, int] = {}
     records: list[_Record] = []
+    named: list[str | None] = []
     for message in messages:
         uuid = message.metadata.get("uuid")
         if uuid is None:
             continue
-        place = places.get(uuid)
-        if place is None:
-            place = len(records)
-            records.append(_Record(_above(message, places, place)))
-            places[uuid] = place
-        _describe(records[place], message)
+        if uuid not in places:
+            places[uuid] = len(records)
+            records.append(_Record())
+            named.append(message.metadata.get(PARENT))
+        _describe(records[places[uuid]], message)
+    bridges: dict[str, int] = {}
+    for place, parent in enumerate(named):
+        if parent == ROOT and records[place].typed:
+            continue
+        records[place].parent = _parent(parent, place, places, bridges)
     return places, records
 
 
-def _above(message: Message, places: dict[str, int], place: int) -> int:
+def _parent(parent: str | None, place: int, places: dict[str, int], bridges: dict[str, int]) -> int:
     """Place of the parent. One that is not there (left out, or cut off) is bridged as the program
     does: the record before stands in for it, now and for others that name the same parent.
     """
-    parent = message.metadata.get(PARENT)
-    if parent is None:
+    if parent is None or parent == ROOT:
         return place - 1
-    if parent == ROOT:
-        return -1
     above = places.get(parent)
-    return places.setdefault(f"?{parent}", place - 1) if above is None else above
+    return bridges.setdefault(parent, place - 1) if above is None else above
 
 
 def _describe(record: _Record, message: Message) -> None:
-    if message.kind == "user" or message.event_type in _TURNS:
+    if message.kind == "user":
+        record.turn = record.typed = True
+    elif message.event_type in _TURNS:
         record.turn = True
     elif message.kind in ("assistant", "reasoning", "tool_call"):
         record.answer = message.metadata.get("message_id") or message.metadata["uuid"]
     if message.tool is not None:
-        (record.results if message.kind == "tool_result" else record.calls).append(
-            message.tool.call_id
-        )
+        own = record.results if message.kind == "tool_result" else record.calls
+        own.append(message.tool.call_id)
 
 
-def _live(records: list[_Record]) -> set[int]:
-    """The leaf and all above it. The leaf is the last turn or answer: what trails it (results,
-    hooks, durations) may hang anywhere.
-    """
-    leaf = len(records) - 1
-    while leaf > 0 and not (records[leaf].turn or records[leaf].answer):
-        leaf -= 1
-    live = set()
-    while leaf >= 0:
-        live.add(leaf)
-        leaf = records[leaf].parent
-    return live
+def _leaf(records: list[_Record]) -> int:
+    """The last turn or answer in the file that has no other below it."""
+    covered: dict[int, bool] = {}
+    for record in records:
+        if record.speaks:
+            covered.update(dict.fromkeys(_above(records, record.parent, until=covered), True))
+    speaking = (place for place in reversed(range(len(records))) if records[place].speaks)
+    last = next(speaking, len(records) - 1)
+    return next((place for place in (last, *speaking) if place not in covered), last)
+
+
+def _above(records: list[_Record], place: int, until: Container[int] = ()) -> dict[int, None]:
+    """A record and all above it, upwards, to before those of `until`, or where it meets itself."""
+    path: dict[int, None] = {}
+    while place >= 0 and place not in path and place not in until:
+        path[place] = None
+        place = records[place].parent
+    return path

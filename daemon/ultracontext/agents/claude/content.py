@@ -10,7 +10,7 @@ from typing import Any
 
 from ultracontext.agents.claude.values import DEEPEST, mapping
 
-MEDIA = frozenset({"image", "document"})
+MEDIA = ("image", "document")
 
 
 def blocks(content: Any) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from ultracontext.agents.claude.assistant import SYNTHETIC
+from ultracontext.agents.claude.content import MEDIA
 from ultracontext.agents.claude.values import mapping, one_line, text_or_none
 from ultracontext.model import Message, SessionFacts
 
@@ -15,6 +16,7 @@ MOST_TOKENS = 1 << 40
 MOST_SUMMARIES = 64
 
 _NAMES = {"custom-title": "customTitle", "agent-name": "agentName"}
+_NOTES = tuple(f"[{kind}" for kind in MEDIA)
 _STAND_INS = frozenset({"slash_command", "bash_input"})
 
 
@@ -69,9 +71,9 @@ class Facts:
             if message.kind != "meta":
                 self._messages += 1
         for kind in unknown:
-            self.count_unknown(kind)
+            self._count_unknown(kind)
 
-    def count_unknown(self, kind: str) -> None:
+    def _count_unknown(self, kind: str) -> None:
         if len(kind) > 64 or (kind not in self._unknown and len(self._unknown) >= MOST_KINDS):
             kind = "(other)"
         self._unknown[kind] = self._unknown.get(kind, 0) + 1
@@ -103,13 +105,9 @@ class Facts:
             return
         for message in messages:
             if message.kind == "user" or message.event_type == "task":
-                self._prompt = one_line(message.text) or None
+                self._prompt = one_line(_typed(message)) or None
             elif message.event_type in _STAND_INS and self._stand_in is None:
-                self._stand_in = (
-                    one_line(message.text.split(" ", 1)[0])
-                    if (message.event_type == "slash_command")
-                    else one_line(message.text)
-                )
+                self._stand_in = one_line(_stand_in(message)) or None
 
     def note_answer(self, native: dict[str, Any]) -> None:
         """Model and tokens; the lines of one answer repeat its usage."""
@@ -158,6 +156,21 @@ class Facts:
         """A chain record that a summary may have been waiting for."""
         if self._summaries and uuid in self._summaries:
             self._own_title = self._summaries.pop(uuid)
+
+
+def _typed(message: Message) -> str:
+    """The words of a prompt; the notes of its pictures only when there is nothing else."""
+    if "media" not in message.metadata:
+        return message.text
+    words = [line for line in message.text.split("\n") if not line.startswith(_NOTES)]
+    return "\n".join(words) or message.text
+
+
+def _stand_in(message: Message) -> str:
+    """The command without its arguments; a line of the `!` mode as it is."""
+    if message.event_type == "slash_command":
+        return message.text.partition(" ")[0]
+    return message.text
 
 
 def _title(value: Any) -> str | None:

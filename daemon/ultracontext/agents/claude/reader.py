@@ -91,17 +91,17 @@ class ClaudeReader:
             parent = self._session.partition("@")[2] or parent
         elif parent is None and len(folders) > 3 and folders[-2] == "subagents":
             parent = folders[-3]
-        self._facts.parent = parent if parent != self._session else None
-        self._facts.relation = "subagent"
+        if parent is not None and parent != self._session:
+            self._facts.parent, self._facts.relation = parent, "subagent"
 
     def _base(self, native: dict[str, Any], uuid: str) -> dict[str, Any]:
         """Metadata that all messages of a chain record share."""
         base: dict[str, Any] = {"uuid": uuid}
         parent = identifier(native.get("parentUuid"))
         if parent is not None:
-            if parent != self._last and self._last is not None:
+            if parent != self._last:
                 base[PARENT] = parent
-        elif native.get("type") == "user" and self._last is not None and _begins_anew(native):
+        elif self._last is not None and native.get("type") == "user" and "parentUuid" in native:
             base[PARENT] = ROOT
         if native.get("type") == "assistant":
             _describe_answer(native, base)
@@ -134,12 +134,17 @@ class ClaudeReader:
             facts.note_title(kind, native, self._seen)
 
     def _opaque(self, record: MaskedRecord, message_id: MessageId) -> list[Message]:
-        """A record that is no JSON object: kept as it is, and counted."""
-        why = "too_large" if record.too_large is not None else record.damage
-        draft = Draft(message_id, None, {"damage": why} if why else {}, delegated=False)
-        draft.meta(why or "(no object)", record.text or "")
-        if why is None:
-            self._facts.count_unknown("(no object)")
+        """A record that is no JSON object: kept as it is, and counted.
+
+        One that was too large leaves a hole that a person should see.
+        """
+        why = record.damage or "(no object)"
+        draft = Draft(message_id, None, {"damage": why}, delegated=False)
+        if record.too_large is not None:
+            draft.system("too_large", record.text or "")
+        else:
+            draft.meta(why, record.text or "")
+        self._facts.count(draft.messages, [] if record.damage or record.too_large else [why])
         return draft.messages
 
 
@@ -155,17 +160,6 @@ def _read(kind: Any, record: MaskedRecord, draft: Draft) -> None:
         read_system(native, draft)
     else:
         read_loose(kind if type(kind) is str else "(none)", native, draft)
-
-
-def _begins_anew(native: dict[str, Any]) -> bool:
-    """A typed prompt that says itself that nothing stands above it: the session was wound back."""
-    return (
-        "parentUuid" in native
-        and native["parentUuid"] is None
-        and native.get("logicalParentUuid") is None
-        and native.get("isMeta") is not True
-        and native.get("isCompactSummary") is not True
-    )
 
 
 def _describe_answer(native: dict[str, Any], base: dict[str, Any]) -> None:

@@ -115,7 +115,7 @@ def _block(block: Any, prompt: Prompt, record: MaskedRecord) -> None:
         prompt.text(block["text"] if type(block.get("text")) is str else flat(block))
     elif kind == "tool_result":
         prompt.result(block, record)
-    elif type(kind) is str and kind in MEDIA:
+    elif kind in MEDIA:
         prompt.medium(block)
     else:
         prompt.unknown(kind if type(kind) is str else "(odd)", flat(block))

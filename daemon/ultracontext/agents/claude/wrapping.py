@@ -56,28 +56,24 @@ def pieces(text: str) -> list[Piece]:
     start = text[:1]
     if start not in "<[CT" and not start.isspace():
         return [Piece(None, text)]
-    found = _TAG.match(text)
-    if found is None:
-        return [Piece(_opening(text), text)]
-    event_type = _TAGS[found[1]]
-    if event_type in _SPLIT_OFF:
-        return _split(text, found, event_type)
-    return [Piece(event_type, _RENDER[event_type](text))]
+    found: list[Piece] = []
+    place = 0
+    while place < len(text) and (tag := _TAG.match(text, place)) is not None:
+        event_type = _TAGS[tag[1]]
+        closing = f"</{tag[1]}>"
+        end = text.find(closing, tag.end())
+        if event_type not in _SPLIT_OFF or end < 0:
+            render = _RENDER.get(event_type, str)
+            return [*found, Piece(event_type, render(text[place:]))]
+        found.append(Piece(event_type, text[tag.end() : end].strip()))
+        place = end + len(closing)
+    rest = text[place:].strip() if found else text
+    return [*found, Piece(_opening(rest), rest)] if rest or not found else found
 
 
 def _opening(text: str) -> str | None:
     bare = text.lstrip()
     return next((event_type for opening, event_type in _LINES if bare.startswith(opening)), None)
-
-
-def _split(text: str, found: re.Match[str], event_type: str) -> list[Piece]:
-    closing = f"</{found[1]}>"
-    end = text.find(closing, found.end())
-    if end < 0:
-        return [Piece(event_type, text)]
-    head = Piece(event_type, text[found.end() : end].strip())
-    rest = text[end + len(closing) :].strip()
-    return [head, *pieces(rest)] if rest else [head]
 
 
 def inner(text: str, tag: str) -> str | None:

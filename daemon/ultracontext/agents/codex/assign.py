@@ -21,11 +21,12 @@ def assigner(facts: SourceFacts, state: Mapping[str, Any] | None) -> Assigner:
 class RolloutAssigner:
     """All records of a rollout belong to one session: the id of its first `session_meta`.
 
-    A fork by copy has the metas of its ancestors further down, so only a meta that comes before any
-    other sound record counts. Where the first sound record is no meta (a damaged first line), and for
-    damaged records before it, the UUID of the file name stands in: it equals the id in every file that
-    Codex writes, and the meta of a fork's parent that follows would be wrong. Without such a name the
-    records belong to nobody until a meta comes. Rollout records have no id of their own.
+    A fork by copy has the metas of its ancestors further down, so only a meta that comes before
+    any other sound record counts. Where the first sound record is no meta (a damaged first line),
+    and for damaged records before it, the UUID of the file name stands in: it equals the id in
+    every file that Codex writes, and the meta of a fork's parent that follows would be wrong.
+    Without such a name the records belong to nobody until a meta comes. Rollout records have no
+    id of their own.
     """
 
     __slots__ = ("_answer", "_decided", "_hint", "_session")
@@ -59,8 +60,8 @@ class RolloutAssigner:
 class NamesAssigner:
     """Lines of `session_index.jsonl`: each belongs to the session that it names.
 
-    A line's own id is its `updated_at`, which has nanoseconds, so the same line in a copied index is
-    the same record. Only lines without a readable time are counted instead.
+    A line's own id is its `updated_at`, which has nanoseconds, so the same line in a copied index
+    is the same record. Only lines without a readable time are counted instead.
     """
 
     __slots__ = ("_odd",)

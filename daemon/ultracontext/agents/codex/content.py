@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-TEXT_TYPES = frozenset({"input_text", "output_text", "text", "Text", "refusal", "encrypted_text"})
+TEXT_TYPES = frozenset(
+    {"input_text", "output_text", "text", "Text", "refusal", "summary_text", "reasoning_text"}
+)
 IMAGE_TYPES = frozenset({"input_image", "image", "local_image", "Image"})
 AUDIO_TYPES = frozenset({"input_audio", "audio", "local_audio"})
+
+
+def _is(kind: object, kinds: frozenset[str]) -> bool:
+    return type(kind) is str and kind in kinds
 
 
 class Media(NamedTuple):
@@ -20,7 +26,7 @@ def text_of(part: object) -> str | None:
     """The text of one part, None when it has none."""
     if type(part) is str:
         return part
-    if type(part) is dict and (part.get("type") in TEXT_TYPES or "type" not in part):
+    if type(part) is dict and ("type" not in part or _is(part["type"], TEXT_TYPES)):
         text = part.get("text")
         if type(text) is not str:
             text = part.get("refusal")
@@ -33,10 +39,10 @@ def media_of(part: object) -> Media | None:
     if type(part) is not dict:
         return None
     kind = part.get("type")
-    if kind in IMAGE_TYPES:
+    if _is(kind, IMAGE_TYPES):
         place = part.get("image_url", part.get("path", part.get("url")))
         return media("image", place.get("url") if type(place) is dict else place)
-    if kind in AUDIO_TYPES:
+    if _is(kind, AUDIO_TYPES):
         return media("audio", part.get("audio_url", part.get("path")))
     return None
 
@@ -46,12 +52,11 @@ def media(what: str, place: object) -> Media:
     if type(place) is not str or not place:
         return Media(f"[{what}]", {"kind": what})
     if place.startswith("data:"):
-        head, _, data = place[:200].partition(",")
+        head = place[:200].partition(",")[0]
         mime = head[5:].partition(";")[0]
         size = max(len(place) - len(head) - 1, 0)
         if ";base64" in head:
             size = size * 3 // 4
-        del data
         return Media(f"[{what} {mime}]", {"kind": what, "media_type": mime, "bytes": size})
     path = place.removeprefix("file://")
     return Media(f"[{what} {path[:200]}]", {"kind": what, "path": path})

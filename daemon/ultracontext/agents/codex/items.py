@@ -82,9 +82,9 @@ def _from_user(state: State, line: Line, payload: Dict) -> list[Message]:
         if first is not None:
             return [line.twin(first, event_type, text)]
         messages.append(line.message("system", event_type, text))
-    if parts.typed or parts.media or not parts.injected:
-        messages.append(_typed(state, line, parts, payload))
-    return messages
+    if parts.typed or parts.media:
+        messages.append(_typed(state, line, parts))
+    return messages or [line.message("meta", MESSAGE)]
 
 
 def _sort(payload: Dict) -> Parts:
@@ -105,19 +105,19 @@ def _sort(payload: Dict) -> Parts:
     return parts
 
 
-def _typed(state: State, line: Line, parts: Parts, payload: Dict) -> Message:
+def _typed(state: State, line: Line, parts: Parts) -> Message:
     text = "".join(parts.typed)
     event_type = MESSAGE
     name = line.next_id()
-    first = state.twins.meet("user", ITEM, text, name, payload.get("id"))
+    first = state.twins.meet("user", ITEM, text, name)
     shown = with_media(text, parts.media)
     if first is not None:
         return line.twin(first, event_type, shown, **media_facts(parts.media))
+    state.session.prompt(text or shown, name, confirmed=False)
     metadata = media_facts(parts.media)
     written = as_dict(line.native.get("metadata"))
     if not parts.labelled or written.get("client_authored") is True:
         metadata[ASSUMED] = True
-        state.session.assumed_prompt(text or shown, name)
     return line.message("user", event_type, shown, metadata=metadata)
 
 
@@ -159,8 +159,13 @@ def agent_message(state: State, line: Line, payload: Dict) -> list[Message]:
     """A message between agents as an item of its own (S: `ResponseItem::AgentMessage`, 2026)."""
     del state
     text = "\n".join(content.texts(payload.get("content")))
-    metadata = {key: payload[key] for key in ("author", "recipient") if key in payload}
-    return [line.message("system", "response_item/agent_message", text, metadata=metadata)]
+    return [line.message("system", "response_item/agent_message", text, metadata=writers(payload))]
+
+
+def writers(payload: Dict) -> Dict:
+    """Who wrote to whom."""
+    found: Dict = {"author": payload.get("author"), "recipient": payload.get("recipient")}
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def reasoning(state: State, line: Line, payload: Dict) -> list[Message]:
@@ -176,8 +181,10 @@ def thought(
     new: list[str] = []
     first = None
     for part in parts:
+        if not part.strip():
+            continue
         met = state.twins.meet("reasoning", channel, part, line.id)
-        if met is None or met == line.id:
+        if met is None:
             new.append(part)
         else:
             first = first or met
@@ -199,9 +206,7 @@ def function_call(state: State, line: Line, payload: Dict) -> list[Message]:
 
 def custom_tool_call(state: State, line: Line, payload: Dict) -> list[Message]:
     name, call_id = as_text(payload.get("name")), as_text(payload.get("call_id"))
-    return state.call(
-        line, "response_item/custom_tool_call", name, call_id, payload.get("input")
-    )
+    return state.call(line, "response_item/custom_tool_call", name, call_id, payload.get("input"))
 
 
 def local_shell_call(state: State, line: Line, payload: Dict) -> list[Message]:
@@ -263,9 +268,8 @@ def tool_search_output(state: State, line: Line, payload: Dict) -> list[Message]
     found = tools if type(tools) is list else []
     names = [as_text(as_dict(tool).get("name")) for tool in found]
     call_id = as_text(payload.get("call_id"))
-    return state.result(
-        line, "response_item/tool_search_output", call_id, "\n".join(filter(None, names)), "tool_search"
-    )
+    text = "\n".join(filter(None, names))
+    return state.result(line, "response_item/tool_search_output", call_id, text, "tool_search")
 
 
 HANDLERS: dict[str, Handler] = {

@@ -20,8 +20,8 @@ ROLES: dict[Kind, Role] = {
 }
 
 TWIN = "twin"
-"""Metadata key of a message that only repeats another: the id of that one, or `call:` and a call id.
-Such messages are `meta` and live between `feed` and `settle` only."""
+"""Metadata key of a message that only repeats another: the id of that one, or `call:` and the id
+of a call. Such messages are `meta` and live between `feed` and `settle` only."""
 ASSUMED = "assumed"
 """Metadata key of a prompt that nothing but its form shows to be typed; gone after `settle`."""
 

@@ -69,7 +69,7 @@ class Session:
                 facts.started_at = None
                 self._earlier_prompt = self._earlier_prompt or self._prompt
                 self._prompt = self._prompt_item = None
-                self._usage.total = 0
+                self._usage.restart()
             facts.started_at = utc(payload.get("timestamp")) or facts.started_at or time
         facts.project_path = as_text(payload.get("cwd")) or facts.project_path
         facts.agent_version = as_text(payload.get("cli_version")) or facts.agent_version
@@ -123,6 +123,8 @@ class Session:
 
     def prompt(self, text: str, first: str, confirmed: bool) -> None:
         """A prompt, shown by the message `first`; `confirmed` when the screen's event says so."""
+        if not text or text.isspace():
+            return
         if self._prompt is None or (confirmed and self._prompt_item == first):
             self._prompt = title_of(text)
             self._prompt_item = None if confirmed else first
@@ -136,8 +138,9 @@ class Session:
         self._usage.record(tokens_of(payload.get("usage")), payload.get("response_id"))
 
     def copied(self, time: str | None) -> None:
-        """Usage of a record older than the own meta was counted in the thread it was copied from."""
-        self._usage.copied = bool(time and self._meta_time and time < self._meta_time)
+        """Usage of a fork's record older than its own meta was counted in the thread it is from."""
+        older = bool(time and self._meta_time and time < self._meta_time)
+        self._usage.copied = older and self._facts.relation == "fork"
 
     def value(self) -> SessionFacts:
         facts = self._facts
@@ -178,10 +181,10 @@ class Session:
 class Usage:
     """Tokens of answers, counted once, from two records that may both be there."""
 
-    __slots__ = ("_last_response", "_recorded", "_seen", "copied", "total")
+    __slots__ = ("_last_response", "_recorded", "_seen", "_total", "copied")
 
     def __init__(self) -> None:
-        self.total = 0
+        self._total = 0
         self.copied = False
         self._seen = -1
         self._recorded = 0
@@ -196,7 +199,7 @@ class Usage:
             step = total  # a total that began again
         self._seen = total
         if not self.copied:
-            self.total += step
+            self._total += step
 
     def record(self, tokens: int, response: object) -> None:
         if response is None or response != self._last_response:
@@ -204,8 +207,12 @@ class Usage:
             if not self.copied:
                 self._recorded += tokens
 
+    def restart(self) -> None:
+        """Nothing so far was the session's own."""
+        self._total = self._recorded = 0
+
     def value(self) -> int:
-        return max(self.total, self._recorded)
+        return max(self._total, self._recorded)
 
 
 def tokens_of(usage: object) -> int:
@@ -227,11 +234,11 @@ def title_of(text: str) -> str:
 
 
 def spawned_by(payload: Dict) -> str | None:
-    """The parent of a sub-agent's thread, empty when the meta names none, None when it is no sub-agent.
+    """The parent of a sub-agent's thread, empty when unnamed, None when it is no sub-agent's.
 
-    Shapes (S: openai/codex, codex-rs/protocol/src/protocol.rs, `SessionSource` and `SubAgentSource`):
+    Shapes (S: openai/codex, codex-rs/protocol/src/protocol.rs, `SessionSource`, `SubAgentSource`):
     source `{"subagent": "review"}`, `{"subagent": {"thread_spawn": {"parent_thread_id": …}}}`,
-    `{"subagent": {"other": …}}`; `parent_thread_id` and `thread_source` beside it in later versions.
+    `{"subagent": {"other": …}}`; `parent_thread_id`, `thread_source` beside it in later versions.
     """
     source = payload.get("source")
     direct = as_text(payload.get("parent_thread_id"))

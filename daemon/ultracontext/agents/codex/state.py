@@ -6,7 +6,7 @@ from typing import Any
 
 from ultracontext.agents.codex.line import Dict, Line
 from ultracontext.agents.codex.session import Session
-from ultracontext.agents.codex.tools import Run, call_text, failed, output_text, output_value
+from ultracontext.agents.codex.tools import Run, call_text, failed, output_text
 from ultracontext.agents.codex.twins import Twins
 from ultracontext.model import Message, Tool
 
@@ -22,7 +22,7 @@ class State:
         self._known: set[str] = set()
         """Ids of calls that were met, as item or as event."""
         self._event_first: dict[str, tuple[str, str]] = {}
-        """Call id → ids of the call's and the result's message, where the event came before the item."""
+        """Call id → ids of the messages of call and result, where the event came first."""
 
     def call(
         self, line: Line, event_type: str, name: str, call_id: str, given: Any, **metadata: Any
@@ -44,9 +44,8 @@ class State:
     ) -> list[Message]:
         """An output that the model was given."""
         self.twins.pause()
-        value = output_value(output)
-        tool = Tool(name=name, call_id=call_id, output=value, is_error=failed(value))
-        text = output_text(value)
+        tool = Tool(name=name, call_id=call_id, output=output, is_error=failed(output))
+        text = output_text(output)
         first = self._event_first.get(call_id) if call_id else None
         if first is not None and first[1]:
             self._event_first[call_id] = (first[0], "")
@@ -54,12 +53,12 @@ class State:
         return [line.message("tool_result", event_type, text, tool)]
 
     def ran(self, line: Line, event_type: str, run: Run) -> list[Message]:
-        """A run as the screen tells it. One without a call of the model was made by a script or person.
+        """A run as the screen tells it; one that the model did not call is a script's.
 
         In code mode (0.171) the calls inside an `exec` script stand here only (recording
         code-mode-exec-tool)."""
         self.twins.pause()
-        output = output_value(run.output)
+        output = run.output
         if run.call_id and run.call_id in self._known:
             tool = Tool(name=run.name, call_id=run.call_id, output=output, is_error=run.error)
             return [line.twin(f"call:{run.call_id}", event_type, "", tool, **run.extra)]

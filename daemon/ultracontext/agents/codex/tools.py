@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -44,6 +45,8 @@ def call_text(name: str, given: Any) -> str:
                 return f"{name}: {value}"
             if type(value) is list and value:
                 return f"{name}: {command_text(value)}"
+        if type(given.get("changes")) is dict:
+            return f"{name}: {', '.join(given['changes'])}"
     if type(given) is str:
         return f"{name}: {given}" if given else name
     if given is None or given == {}:
@@ -67,17 +70,18 @@ def compact(value: Any) -> str:
     """JSON text of a value that came out of JSON."""
     try:
         return orjson.dumps(value).decode()
-    except (TypeError, ValueError):
-        return str(value)
-
-
-def output_value(output: Any) -> Any:
-    """What the model was given, attachments told without their bytes."""
-    return readable(output) if type(output) is list else output
+    except (TypeError, ValueError):  # depth over 254, numbers over 64 bits, lone surrogates
+        pass
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return f"[{type(value).__name__}]"
 
 
 def output_text(output: Any) -> str:
     """What a person reads of an output; the JSON that 0.45 and 0.77 put around it left out."""
+    if type(output) is list:
+        return readable(output)
     if type(output) is not str:
         return "" if output is None else compact(output)
     if output.startswith('{"output":'):
@@ -88,6 +92,8 @@ def output_text(output: Any) -> str:
 
 def failed(output: Any) -> bool | None:
     """Whether the output itself tells of a failure; None when it does not say."""
+    if type(output) is list:
+        output = readable(output[:4])
     if type(output) is not str:
         success = as_dict(output).get("success")
         return not success if type(success) is bool else None
@@ -117,7 +123,9 @@ class Run:
 
     __slots__ = ("call_id", "error", "extra", "given", "name", "output")
 
-    def __init__(self, name: str, call_id: str, given: Any, output: Any, error: bool | None) -> None:
+    def __init__(
+        self, name: str, call_id: str, given: Any, output: Any, error: bool | None
+    ) -> None:
         self.name = name
         self.call_id = call_id
         self.given = given
@@ -169,19 +177,20 @@ def _mcp(item: Dict) -> Run:
     invocation = as_dict(item.get("invocation")) or item
     server, tool = as_text(invocation.get("server")), as_text(invocation.get("tool"))
     result, error = item.get("result"), item.get("error")
-    if type(result) is dict and len(result) == 1 and ("Ok" in result or "Err" in result):
-        result, error = result.get("Ok"), result.get("Err")
+    inner = as_dict(result)
+    if len(inner) == 1 and ("Ok" in inner or "Err" in inner):
+        result, error = inner.get("Ok"), inner.get("Err")
+    output: Any = result
+    bad = False
     if type(result) is dict:
-        output, bad = readable(result.get("content")), result.get("isError") is True
-    else:
-        output, bad = result, False
+        output, bad = result.get("content"), result.get("isError") is True
     if error is not None:
         output, bad = as_text(as_dict(error).get("message")) or error, True
     return Run(f"mcp__{server}__{tool}", _id(item), invocation.get("arguments"), output, bad)
 
 
 def _dynamic(item: Dict) -> Run:
-    output = readable(item.get("content_items")) or as_text(item.get("error"))
+    output = item.get("content_items") or as_text(item.get("error"))
     name = as_text(item.get("tool")) or "tool"
     return Run(name, _id(item), item.get("arguments"), output, _bad(item))
 
@@ -203,8 +212,8 @@ def _image(item: Dict) -> Run:
 
 
 _RUNS = {
-    # item_completed (0.171 [E]: CommandExecution, FileChange, ImageView; the others S: openai/codex,
-    # codex-rs/protocol/src/items.rs, 2026)
+    # item_completed (0.171 [E]: CommandExecution, FileChange, ImageView; the others S:
+    # openai/codex, codex-rs/protocol/src/items.rs, 2026)
     "CommandExecution": _command,
     "FileChange": _patch,
     "ImageView": _view,

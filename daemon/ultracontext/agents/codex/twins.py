@@ -1,9 +1,9 @@
 """Texts that stand in a rollout more than once.
 
-Codex writes each prompt, answer and thought twice: as an item for the model and as an event for the
-screen, in the one or the other style (FORMAT.md section 2). A user's item comes before its event, an
-answer's after it, right beside each other. Files made by other programs may hold one of the two only,
-or all items first and all events after.
+Codex writes each prompt, answer and thought twice: as an item for the model and as an event for
+the screen, in the one or the other style (FORMAT.md section 2). A user's item comes before its
+event, an answer's after it, right beside each other. Files made by other programs may hold one of
+the two only, or all items first and all events after.
 """
 
 from __future__ import annotations

@@ -28,12 +28,16 @@ def run(
     no_progress: Annotated[bool, typer.Option("--no-progress", help="No progress bar.")] = False,
     backfill: Annotated[
         str | None,
-        typer.Option(metavar="WHAT", help="all, new, or a duration such as 24h; counts at the first start."),
+        typer.Option(
+            metavar="WHAT", help="all, new, or a duration such as 24h; counts at the first start."
+        ),
     ] = None,
 ) -> int:
     """Captures in the foreground until Ctrl-C."""
     if json and not once:
-        raise UsageError("--json goes with --once", hint="`ultracontext status --json` asks a daemon")
+        raise UsageError(
+            "--json goes with --once", hint="`ultracontext status --json` asks a daemon"
+        )
     place = workspace()
     settings = _settings(place, {} if backfill is None else {"capture.backfill": backfill})
     if once:
@@ -80,16 +84,19 @@ def _run_once(place: Workspace, settings: Settings, *, as_json: bool, quiet: boo
 
 def _summary(summary: Any) -> list[str]:
     rate = summary.bytes / summary.seconds if summary.seconds else 0
+    speed = f"{size(summary.bytes)} in {summary.seconds:.1f} s, {size(int(rate))}/s"
+    found = f"{summary.events} new events in {summary.sessions} sessions"
     lines = [
-        f"{summary.events} new events in {summary.sessions} sessions from {summary.files} files"
-        f" ({size(summary.bytes)} in {summary.seconds:.1f} s, {size(int(rate))}/s)",
+        f"{found} from {summary.files} files ({speed})",
         f"{summary.masked} secrets masked, {summary.duplicates} duplicates left out",
     ]
     if summary.skipped:
         skipped = ", ".join(f"{n} {reason}" for reason, n in sorted(summary.skipped.items()))
         lines.append(f"Left out: {skipped}")
-    for error in summary.errors[:10]:
-        lines.append(output.one_line(f"{error.code}: {error.path} at byte {error.position}"))
+    lines += [
+        output.one_line(f"{error.code}: {error.path} at byte {error.position}")
+        for error in summary.errors[:10]
+    ]
     if len(summary.errors) > 10:
         lines.append(f"and {len(summary.errors) - 10} more; `--json` lists all")
     lines.append("`ultracontext sessions` lists them." if summary.events else "Nothing new.")

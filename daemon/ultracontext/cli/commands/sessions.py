@@ -70,7 +70,9 @@ def sessions(
     elif not rows:
         output.note(_nothing(any((agent, project, since))))
     else:
-        for line in render(COLUMNS, [_cells(row, str(place.home)) for row in rows], output.columns()):
+        for line in render(
+            COLUMNS, [_cells(row, str(place.home)) for row in rows], output.columns()
+        ):
             output.write(line)
         if limit and len(rows) == limit:
             output.note(f"The newest {limit}; --limit 0 lists all.")

@@ -23,9 +23,7 @@ MARK = "# Made by `ultracontext setup --link`; remove this file to undo it."
 
 @app.command()
 def setup(
-    link: Annotated[
-        bool, typer.Option("--link", help="Put launchers into ~/.local/bin.")
-    ] = False,
+    link: Annotated[bool, typer.Option("--link", help="Put launchers into ~/.local/bin.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Puts `ultracontext` and `uc` on the PATH."""
@@ -48,13 +46,15 @@ def setup(
     for path in written:
         output.write(str(path))
     if not on_path:
-        output.note(f"{folder} is not on the PATH. Add it: export PATH={shlex.quote(str(folder))}:$PATH")
+        output.note(
+            f"{folder} is not on the PATH. Add it: export PATH={shlex.quote(str(folder))}:$PATH"
+        )
     if clash is not None:
         output.note(f"Another program of this name comes first on the PATH: {clash}")
 
 
 def _write_launchers(folder: Path) -> list[Path]:
-    script = f"#!/bin/sh\n{MARK}\nexec {shlex.quote(sys.executable)} -P -m ultracontext.cli \"$@\"\n"
+    script = f'#!/bin/sh\n{MARK}\nexec {shlex.quote(sys.executable)} -P -m ultracontext.cli "$@"\n'
     paths = [folder / name for name in NAMES]
     for path in paths:
         if (path.exists() or path.is_symlink()) and not _is_ours(path):
@@ -85,6 +85,10 @@ def _is_ours(path: Path) -> bool:
 def _clash(place: Workspace, folder: Path) -> str | None:
     """A program of our name that the shell finds before ours."""
     found = shutil.which(NAMES[0], path=place.env.get("PATH", ""))
-    if found is None or Path(found).parent == folder or Path(found).parent == Path(sys.executable).parent:
+    if (
+        found is None
+        or Path(found).parent == folder
+        or Path(found).parent == Path(sys.executable).parent
+    ):
         return None
     return found

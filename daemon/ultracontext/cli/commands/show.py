@@ -26,7 +26,8 @@ FORMATS = ("text", "markdown", "json")
 @app.command()
 def show(
     ident: Annotated[
-        str, typer.Argument(metavar="ID", help="Context id, native session id, or the start of either.")
+        str,
+        typer.Argument(metavar="ID", help="Context id, native session id, or a prefix."),
     ],
     raw: Annotated[bool, typer.Option("--raw", help="The masked native records.")] = False,
     history: Annotated[
@@ -51,7 +52,9 @@ def show(
     }  # fmt: skip
     for name, value in reserved.items():
         if value not in (None, False):
-            raise UsageError(f"{name} is not available yet", hint="Leave it out", code="not-available")
+            raise UsageError(
+                f"{name} is not available yet", hint="Leave it out", code="not-available"
+            )
     if form not in FORMATS:
         raise UsageError(f"no format {form!r}", hint=f"One of {', '.join(FORMATS)}")
     as_json = json or form == "json"
@@ -95,7 +98,8 @@ def session_json(row: ContextRow, found: Any) -> dict[str, Any]:
         "version": row.version,
         "metadata": metadata,
         "messages": [
-            {"index": index, **message_json(message)} for index, message in enumerate(found.messages)
+            {"index": index, **message_json(message)}
+            for index, message in enumerate(found.messages)
         ],
     }
 
@@ -129,7 +133,9 @@ def _print_records(
     from ultracontext.store.beginning import Beginnings
 
     pieces = Beginnings(space, redactor).pieces(row)
-    pairs = ((p.node, p.record) for p in pieces if p.node is not None and p.record is not None)
+    pairs: Iterator[Pair] = (
+        (p.node, p.record) for p in pieces if p.node is not None and p.record is not None
+    )
     if history:
         pairs = chain(pairs, _superseded(space, row, redactor))
     if not as_json:
@@ -148,7 +154,9 @@ def _print_history(space: SpaceStore, row: ContextRow, redactor: Redactor) -> No
         if not number:
             output.write()
             output.write("── Earlier contents of records that were changed in place ──")
-        output.write(f"revision {node.revision} of {node.event_type or 'a record'} at {node.start}:")
+        output.write(
+            f"revision {node.revision} of {node.event_type or 'a record'} at {node.start}:"
+        )
         output.write(output.visible(_text(record)))
 
 

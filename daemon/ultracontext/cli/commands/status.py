@@ -48,13 +48,24 @@ def collect(place: Workspace) -> dict[str, Any]:
 
         try:
             answer = ControlClient(place.paths.socket_of(holder.socket)).get("/status")
-            return {key: value for key, value in answer.items() if key not in ("protocol", "version")}
+            return {
+                key: value for key, value in answer.items() if key not in ("protocol", "version")
+            }
         except TransportError as error:
             found = _without_daemon(place)
             found["daemon"] = {"running": True, "pid": holder.pid, "version": holder.version}
-            found["problems"].append(health.problem(error.code, error.message, error.hint))
+            found["problems"].append(_silent(error))
             return found
     return _without_daemon(place)
+
+
+def _silent(error: TransportError) -> dict[str, str]:
+    """A daemon that holds the lock and does not answer."""
+    from ultracontext.runtime import health
+
+    if error.code == "daemon-down":
+        return health.problem("daemon-starting", "the daemon is just starting or stopping")
+    return health.problem(error.code, error.message, error.hint)
 
 
 def _without_daemon(place: Workspace) -> dict[str, Any]:
@@ -66,7 +77,9 @@ def _without_daemon(place: Workspace) -> dict[str, Any]:
         import msgspec
 
         with place.reading(place.paths.store_file) as space:
-            dedup = health.no_dedup() if space is None else msgspec.to_builtins(space.dedup_status())
+            dedup = (
+                health.no_dedup() if space is None else msgspec.to_builtins(space.dedup_status())
+            )
     except UltraContextError as error:
         found = health.stopped(place.paths, place.settings, health.no_dedup())
         found["problems"].append(health.problem(error.code, error.message, error.hint))
@@ -89,7 +102,9 @@ def human(found: dict[str, Any]) -> list[str]:
     lines = [f"{name:<10} {output.one_line(text)}" for name, text in rows]
     for problem in found["problems"]:
         hint = f" {problem['hint']}." if problem.get("hint") else ""
-        lines.append(f"{'Problem':<10} {output.one_line(problem['message'])}.{output.one_line(hint)}")
+        lines.append(
+            f"{'Problem':<10} {output.one_line(problem['message'])}.{output.one_line(hint)}"
+        )
     return lines
 
 
@@ -112,7 +127,7 @@ def _purged(at: str | None) -> str:
     return f"last purge {local(at)}" if at else "never purged"
 
 
-def local(timestamp: str | None) -> str:
+def local(timestamp: str | None, form: str = "%Y-%m-%d %H:%M") -> str:
     """A time as this machine's clock has it."""
     if not timestamp:
         return ""
@@ -122,7 +137,7 @@ def local(timestamp: str | None) -> str:
         return timestamp
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
+    return moment.astimezone().strftime(form)
 
 
 def size(count: int) -> str:

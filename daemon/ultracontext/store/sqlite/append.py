@@ -1,6 +1,6 @@
 """The write of capture: one batch, one transaction.
 
-    counters of the space → contexts (made if new) → nodes → dedup → facts → checkpoints → totals
+counters of the space → contexts (made if new) → nodes → dedup → facts → checkpoints → totals
 """
 
 from __future__ import annotations
@@ -17,15 +17,18 @@ from ultracontext.model import EventId
 from ultracontext.model.failpoint import failpoint
 from ultracontext.store.base import CaptureBatch, Event
 from ultracontext.store.sqlite import dedup, extras, roots, sources
+from ultracontext.store.sqlite.blocks import BlockWriter
 from ultracontext.store.sqlite.bodies import Bodies
 from ultracontext.store.sqlite.names import Kinds
 from ultracontext.store.values import column, encode_text, milliseconds, sane_time, words
 
 INSERT_NODE = (
     "INSERT INTO nodes (space, context, position, born, revision, event_id, parent, log, source, start,"
-    " length, ordinal, kind, call_id, time_ms, rule_set, opaque, codec, digest, chain, extra, body)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " length, ordinal, kind, call_id, time_ms, rule_set, opaque, block, place, size, digest, chain,"
+    " extra) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+CHAIN = 21
+"""Place of `chain` in a row."""
 INSERT_DEDUP = (
     "INSERT OR IGNORE INTO dedup (space, event_id, digest, source, stored_s) VALUES (?, ?, ?, ?, ?)"
 )
@@ -44,7 +47,13 @@ class Append:
     """One batch on its way into an open write transaction."""
 
     def __init__(
-        self, connection: sqlite3.Connection, space: str, *, bodies: Bodies, kinds: Kinds, now: datetime
+        self,
+        connection: sqlite3.Connection,
+        space: str,
+        *,
+        bodies: Bodies,
+        kinds: Kinds,
+        now: datetime,
     ) -> None:
         self.connection = connection
         self.space = space
@@ -52,6 +61,7 @@ class Append:
         self.kinds = kinds
         self.now_ms = milliseconds(now)
         self.spaces = roots.Counters(connection, space, self.now_ms)
+        self.blocks = BlockWriter(connection, space, bodies, self.spaces)
         self.rows: list[tuple[Any, ...]] = []
         self.log: list[tuple[Any, ...]] = []
         self.revised: list[tuple[str, int, int, int]] = []
@@ -61,9 +71,7 @@ class Append:
         mtimes = {c.source_id: c.mtime_ns // 1_000_000 for c in batch.checkpoints}
         contexts = roots.Roots(self.connection, self.space, self.spaces, now_ms=self.now_ms)
         for (agent, session_id), events in grouped(batch.events).items():
-            root = contexts.take(
-                agent, session_id, events, file_ms=mtimes.get(events[0].source_id)
-            )
+            root = contexts.take(agent, session_id, events, file_ms=mtimes.get(events[0].source_id))
             self._context(root, events)
         self._insert(batch.events)
         counts = dict(batch.counts)
@@ -89,12 +97,23 @@ class Append:
             position = first + new
             new += 1
             places[event.event_id] = position
-            row, root.tail = self._row(event, root.tail)
+            row, root.tail = self._row(root, event, position, root.tail)
             self.rows.append(
-                (space, ref, position, version, event.revision, event.event_id, event.first, entry, *row)
+                (
+                    space,
+                    ref,
+                    position,
+                    version,
+                    event.revision,
+                    event.event_id,
+                    event.first,
+                    entry,
+                    *row,
+                )
             )
         root.next_position = first + new
         root.grow(events)
+        root.loose = self.blocks.close()
         self.log.append((space, entry, ref, "append", first, new, self.now_ms))
 
     def _place(self, root: roots.Root, event: Event, places: dict[EventId, int]) -> int | None:
@@ -112,10 +131,19 @@ class Append:
     def _revise(self, root: roots.Root, event: Event, position: int) -> None:
         entry = self.spaces.next_log
         self.spaces.next_log += 1
-        row, _ = self._row(event, self._replaced_chain(root, position))
+        row, _ = self._row(root, event, position, self._replaced_chain(root, position))
         self.rows.append(
-            (self.space, root.ref, position, root.version, event.revision, event.event_id, event.first,
-             entry, *row)
+            (
+                self.space,
+                root.ref,
+                position,
+                root.version,
+                event.revision,
+                event.event_id,
+                event.first,
+                entry,
+                *row,
+            )
         )
         self.log.append((self.space, entry, root.ref, "revise", position, 1, self.now_ms))
         self.revised.append((self.space, root.ref, position, root.version))
@@ -124,7 +152,7 @@ class Append:
         """Link of the newest captured row at the place, rows of this batch included."""
         for row in reversed(self.rows):
             if row[1] == root.ref and row[2] == position:
-                return bytes(row[19])
+                return bytes(row[CHAIN])
         found = self.connection.execute(
             "SELECT chain FROM nodes WHERE space = ? AND context = ? AND position = ?"
             " AND length(event_id) = 16 ORDER BY born DESC, revision DESC LIMIT 1",
@@ -132,7 +160,9 @@ class Append:
         ).fetchone()
         return bytes(found[0] or b"") if found else b""
 
-    def _row(self, event: Event, tail: bytes) -> tuple[tuple[Any, ...], bytes]:
+    def _row(
+        self, root: roots.Root, event: Event, position: int, tail: bytes
+    ) -> tuple[tuple[Any, ...], bytes]:
         """Columns from `source` on, and the node's link."""
         record = event.record
         opaque = record.text is not None
@@ -142,12 +172,21 @@ class Append:
             extras.keep(self.connection, self.space, event.event_id, record)
         content = content_digest(body, extra)
         chain = blake2b(tail + content, digest_size=DIGEST_BYTES).digest()
-        codec, packed = self.bodies.pack(body)
         kind = self.kinds.ref(self.connection, (event.kind, event.role, words(event.event_type)))
         return (
-            event.source_id, record.start, record.end - record.start, event.ordinal, kind,
-            column(event.call_id), sane_time(event.time_ms), record.rule_set, opaque, codec,
-            record.digest, chain, extras.squeezed(extra), packed,
+            event.source_id,
+            record.start,
+            record.end - record.start,
+            event.ordinal,
+            kind,
+            column(event.call_id),
+            sane_time(event.time_ms),
+            record.rule_set,
+            opaque,
+            *self.blocks.add(root.ref, position, body),
+            record.digest,
+            chain,
+            extras.squeezed(extra),
         ), chain
 
     def _insert(self, events: Sequence[Event]) -> None:

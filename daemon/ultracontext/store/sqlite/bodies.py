@@ -1,7 +1,9 @@
-"""Bodies as stored: compressed with a dictionary that was shipped with the program.
+"""How blocks of bodies are compressed.
 
-The dictionary holds the shapes of agents' records (keys, type names), never a person's text. It is
-copied into the space at its first use, so that rows stay readable whatever a later program ships.
+A small block (a live session's single record) is compressed with a dictionary that was shipped with
+the program and holds the shapes of agents' records (keys, type names), never a person's text; it is
+copied into the space at its first use, so that rows stay readable whatever a later program ships. A
+large block does without: it is its own dictionary.
 """
 
 from __future__ import annotations
@@ -16,9 +18,14 @@ import zstandard
 from ultracontext.errors import StoreError
 
 LEVEL = 1
+RAW, PLAIN = 0, -1
+"""Codecs without a dictionary; a positive codec is the number of one."""
 SMALLEST_BYTES = 48
-"""Below that a body stands as it is (codec 0)."""
+"""Below that a block stands as it is."""
+LARGE_BYTES = 8192
+"""From here on a dictionary costs more than it saves."""
 
+_fast = zstandard.ZstdCompressor(level=LEVEL)
 _plain = zstandard.ZstdCompressor(level=3)
 _unplain = zstandard.ZstdDecompressor()
 
@@ -73,22 +80,30 @@ class Bodies:
                 level=LEVEL, dict_data=data, write_dict_id=False, write_checksum=False
             )
 
-    def pack(self, body: bytes) -> tuple[int, bytes]:
+    def pack(self, body: bytes, *, thoroughly: bool = False) -> tuple[int, bytes]:
         """(codec, stored bytes)."""
-        if self._compressor is None or len(body) < SMALLEST_BYTES:
-            return 0, body
-        packed = self._compressor.compress(body)
-        return (self._ref, packed) if len(packed) < len(body) else (0, body)
+        if len(body) < SMALLEST_BYTES:
+            return RAW, body
+        if len(body) < LARGE_BYTES and self._compressor is not None:
+            codec, packed = self._ref, self._compressor.compress(body)
+        else:
+            codec, packed = PLAIN, (_plain if thoroughly else _fast).compress(body)
+        return (codec, packed) if len(packed) < len(body) else (RAW, body)
 
     def unpack(self, codec: int, data: bytes, connection: sqlite3.Connection) -> bytes:
-        if codec == 0:
+        if codec == RAW:
             return data
-        decompressor = self._decompressors.get(codec) or self._load(codec, connection)
         try:
-            return decompressor.decompress(data)
+            if codec == PLAIN:
+                return expand(data)
+            return (self._decompressors.get(codec) or self._load(codec, connection)).decompress(
+                data
+            )
         except zstandard.ZstdError as error:
             raise StoreError(
-                "a stored body is damaged", hint="Run `ultracontext store check`", code="store-corrupt"
+                "a stored body is damaged",
+                hint="Run `ultracontext store check`",
+                code="store-corrupt",
             ) from error
 
     def _load(self, codec: int, connection: sqlite3.Connection) -> zstandard.ZstdDecompressor:
@@ -98,7 +113,8 @@ class Bodies:
         if found is None:
             raise StoreError(
                 f"dictionary {codec} of the store is missing",
-                hint="Run `ultracontext store check`", code="store-corrupt",
+                hint="Run `ultracontext store check`",
+                code="store-corrupt",
             )
         made = zstandard.ZstdDecompressor(dict_data=zstandard.ZstdCompressionDict(found[0]))
         self._decompressors[codec] = made

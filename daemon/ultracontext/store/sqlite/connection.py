@@ -59,6 +59,16 @@ class Connection:
                 raise faults.translate(error, str(self.path)) from error
 
     @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """For a few statements that must see one state; short, and nothing stays open afterwards."""
+        with self.reading() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                self._roll_back()
+
+    @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction: committed at the end, nothing of it stored after any exception."""
         with self.lock:
@@ -122,7 +132,11 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
     """Opens an existing store, for reading only unless `write`."""
     uri = f"file:{quote(str(path))}?mode={'rw' if write else 'ro'}"
     connection = sqlite3.connect(
-        uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False,
+        uri,
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
         cached_statements=256,
     )
     try:
@@ -185,20 +199,26 @@ def check(connection: sqlite3.Connection, path: Path, *, empty: bool = False) ->
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
     if application != schema.APPLICATION_ID and (tables or application or version):
         raise StoreError(
-            f"{path} is a database of another program", hint="Name another file", code="store-foreign"
+            f"{path} is a database of another program",
+            hint="Name another file",
+            code="store-foreign",
         )
     if version == 0 and not empty:
         raise StoreError(
-            f"the store {path} is empty", hint="Run `ultracontext daemon start`", code="store-missing"
+            f"the store {path} is empty",
+            hint="Run `ultracontext daemon start`",
+            code="store-missing",
         )
     if schema.major(version) > schema.major(schema.VERSION):
         raise StoreError(
             f"the store {path} was written by a newer UltraContext (schema {version})",
-            hint="Update UltraContext", code="store-newer",
+            hint="Update UltraContext",
+            code="store-newer",
         )
     if version and not empty and schema.major(version) < schema.major(schema.VERSION):
         raise StoreError(
             f"the store {path} has an older schema ({version})",
-            hint="Run `ultracontext daemon restart`, which brings it up to date", code="store-older",
+            hint="Run `ultracontext daemon restart`, which brings it up to date",
+            code="store-older",
         )
     return version

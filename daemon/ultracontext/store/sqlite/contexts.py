@@ -18,14 +18,25 @@ SELECT = (
     " parent_session, relation, related, base, stored_ms, project_path FROM contexts"
     " WHERE space = ? AND session_id IS NOT NULL"
 )
+OUTDATED = (
+    SELECT
+    + " AND agent = ?2 AND (reader_digest < ?3 OR reader_digest > ?3) AND facts_nodes = nodes"
+    " LIMIT ?4"
+).replace("space = ?", "space = ?1")
 LAST = "\U0010ffff"
 SHORTEST = 4
 NAMED = 5
 
 
 def listed(
-    connection: sqlite3.Connection, space: str, *, agent: str | None, project: str | None,
-    since: datetime | None, limit: int, children: bool,
+    connection: sqlite3.Connection,
+    space: str,
+    *,
+    agent: str | None,
+    project: str | None,
+    since: datetime | None,
+    limit: int,
+    children: bool,
 ) -> list[ContextRow]:
     query, values = SELECT, [space]
     if agent is not None:
@@ -44,8 +55,21 @@ def listed(
 
 def row_of(row: tuple[Any, ...]) -> ContextRow:
     (
-        context_id, agent, session_id, version, nodes, facts, behind, digest, parent_id,
-        parent_session, relation, related, base, stored_ms, _,
+        context_id,
+        agent,
+        session_id,
+        version,
+        nodes,
+        facts,
+        behind,
+        digest,
+        parent_id,
+        parent_session,
+        relation,
+        related,
+        base,
+        stored_ms,
+        _,
     ) = row
     known = load_as(facts, SessionFacts) if facts else SessionFacts()
     if base:
@@ -53,10 +77,15 @@ def row_of(row: tuple[Any, ...]) -> ContextRow:
     if related:
         known.parent_session, known.relation = parent_session, relation
     return ContextRow(
-        context_id=ContextId(context_id), agent=agent, session_id=session_id, version=version,
-        nodes=nodes, facts=known,
+        context_id=ContextId(context_id),
+        agent=agent,
+        session_id=session_id,
+        version=version,
+        nodes=nodes,
+        facts=known,
         stale=bool(behind) or digest != readers.reader_digest(agent),
-        parent_id=parent_id and ContextId(parent_id), stored_at=moment(stored_ms),
+        parent_id=parent_id and ContextId(parent_id),
+        stored_at=moment(stored_ms),
     )
 
 
@@ -76,13 +105,17 @@ def by_session(
 def find(connection: sqlite3.Connection, space: str, name: str) -> ContextRow:
     name = words(name)
     rows = connection.execute(SELECT + " AND context_id = ?", (space, name)).fetchall()
-    rows = rows or connection.execute(
-        SELECT + " AND session_id = ? LIMIT ?", (space, name, NAMED + 1)
-    ).fetchall()
+    rows = (
+        rows
+        or connection.execute(
+            SELECT + " AND session_id = ? LIMIT ?", (space, name, NAMED + 1)
+        ).fetchall()
+    )
     if not rows and len(name) >= SHORTEST:
         for place in (" AND context_id", " AND session_id"):
             rows += connection.execute(
-                SELECT + place + " >= ?" + place + " < ? LIMIT ?", (space, name, name + LAST, NAMED + 1)
+                SELECT + place + " >= ?" + place + " < ? LIMIT ?",
+                (space, name, name + LAST, NAMED + 1),
             ).fetchall()
     found = list({row[0]: row for row in rows}.values())
     if not found:
@@ -107,16 +140,19 @@ def stale(connection: sqlite3.Connection, space: str, limit: int) -> list[Contex
     rows = connection.execute(
         SELECT + " AND facts_nodes IS NOT nodes LIMIT ?", (space, limit)
     ).fetchall()
-    if len(rows) < limit:
-        agents = connection.execute(
-            "SELECT DISTINCT agent FROM contexts WHERE space = ? AND agent IS NOT NULL", (space,)
-        ).fetchall()
-        for (agent,) in agents:
-            rows += connection.execute(
-                SELECT + " AND agent = ? AND facts_nodes = nodes AND reader_digest IS NOT ? LIMIT ?",
-                (space, agent, readers.reader_digest(agent), limit - len(rows)),
-            ).fetchall()
+    agent = _next_agent(connection, space, "")
+    while agent is not None and len(rows) < limit:
+        digest = readers.reader_digest(agent)
+        rows += connection.execute(OUTDATED, (space, agent, digest, limit - len(rows))).fetchall()
+        agent = _next_agent(connection, space, agent)
     return [row_of(row) for row in rows]
+
+
+def _next_agent(connection: sqlite3.Connection, space: str, after: str) -> str | None:
+    found = connection.execute(
+        "SELECT min(agent) FROM contexts WHERE space = ? AND agent > ?", (space, after)
+    ).fetchone()
+    return None if found[0] is None else str(found[0])
 
 
 def set_relation(

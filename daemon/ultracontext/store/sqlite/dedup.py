@@ -68,7 +68,9 @@ def purge_some(
     return (until if last else None), deleted
 
 
-def rows(connection: sqlite3.Connection, space: str, *, counted: int, exact_up_to: int = 200_000) -> int:
+def rows(
+    connection: sqlite3.Connection, space: str, *, counted: int, exact_up_to: int = 200_000
+) -> int:
     """Rows of the table: counted where that is quick, else what the running count says."""
     exact = connection.execute(
         "SELECT count(*) FROM (SELECT 1 FROM dedup WHERE space = ? LIMIT ?)", (space, exact_up_to)

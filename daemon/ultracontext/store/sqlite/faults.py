@@ -16,7 +16,11 @@ MEANINGS: dict[int, tuple[str, str, str]] = {
     IOERR: ("store-io", "the disk failed to read or write", "Check the disk and its free space"),
     CORRUPT: ("store-corrupt", "the store is damaged", "Run `ultracontext store check`"),
     NOTADB: ("store-corrupt", "the file is no store", "Run `ultracontext store check`"),
-    READONLY: ("store-readonly", "the store cannot be written", "Check owner and mode of its folder"),
+    READONLY: (
+        "store-readonly",
+        "the store cannot be written",
+        "Check owner and mode of its folder",
+    ),
     CANTOPEN: ("store-open", "the store cannot be opened", "Check owner and mode of its folder"),
 }
 
@@ -38,5 +42,7 @@ def translate(error: sqlite3.Error | OSError, path: str) -> StoreError:
         return StoreError(f"{text} ({path})", hint=hint, code=name)
     name = getattr(error, "sqlite_errorname", None) or type(error).__name__
     return StoreError(
-        f"the store failed with {name} ({path})", hint="Run `ultracontext store check`", code="store"
+        f"the store failed with {name} ({path})",
+        hint="Run `ultracontext store check`",
+        code="store",
     )

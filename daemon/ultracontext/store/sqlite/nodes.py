@@ -10,19 +10,20 @@ from typing import Any
 from ultracontext.model import EventId
 from ultracontext.store.base import StoredNode
 from ultracontext.store.sqlite import extras, sources
-from ultracontext.store.sqlite.bodies import Bodies
+from ultracontext.store.sqlite.blocks import BlockReader
 from ultracontext.store.sqlite.connection import Connection
 from ultracontext.store.sqlite.names import Kinds
 from ultracontext.store.sqlite.parts import put_back
 from ultracontext.store.values import decode_text
 
+SIZE = 13
 PAGE_ROWS = 200
 PAGE_BYTES = 4 << 20
-"""A page ends behind the row with which its stored bodies reach this."""
+"""A page ends behind the row with which its bodies reach this."""
 
 PAGE = (
     "SELECT position, born, revision, event_id, source, start, length, kind, time_ms, rule_set, opaque,"
-    " codec, extra, body FROM nodes WHERE space = ? AND context = ?"
+    " block, place, size, extra FROM nodes WHERE space = ? AND context = ?"
     " AND (position, born, revision) > (?, ?, ?) AND position < ?"
 )
 ORDER = " ORDER BY position, born, revision"
@@ -35,7 +36,7 @@ class Reading:
 
     space: str
     link: Connection
-    bodies: Bodies
+    blocks: BlockReader
     kinds: Kinds
     newest_only: bool
     ref: int = 0
@@ -48,7 +49,7 @@ class Reading:
             found = self._start(connection, context_id, first)
         after = (first, -1, -1)
         while found:
-            with self.link.reading() as connection:
+            with self.link.snapshot() as connection:
                 rows = self._page(connection, after, until)
                 nodes = [self._node(connection, row) for row in rows]
             yield from nodes
@@ -82,7 +83,7 @@ class Reading:
         try:
             for row in cursor:
                 rows.append(row)
-                size += len(row[-1] or b"")
+                size += row[SIZE] or 0
                 if len(rows) >= PAGE_ROWS or size >= PAGE_BYTES:
                     break
         finally:
@@ -91,10 +92,23 @@ class Reading:
 
     def _node(self, connection: sqlite3.Connection, row: tuple[Any, ...]) -> StoredNode:
         (
-            position, _, revision, event_id, source, start, length, kind, time_ms, rule_set, opaque,
-            codec, packed, body,
+            position,
+            _,
+            revision,
+            event_id,
+            source,
+            start,
+            length,
+            kind,
+            time_ms,
+            rule_set,
+            opaque,
+            block,
+            place,
+            size,
+            packed,
         ) = row
-        data = self.bodies.unpack(codec or 0, body or b"", connection)
+        data = self.blocks.read(connection, block, place, size)
         extra = extras.read(packed)
         if "parts" in extra:
             data = put_back(
@@ -108,11 +122,21 @@ class Reading:
         self.time_ms = self.time_ms if time_ms is None else time_ms
         too_large = extra.get("too_large")
         return StoredNode(
-            event_id=EventId(event_id), position=position, revision=revision, kind=name, role=role,
-            event_type=event_type, time_ms=self.time_ms, source_path=self._path(connection, source),
-            start=start or 0, end=(start or 0) + (length or 0), damage=extra.get("damage"),
-            text=decode_text(data) if opaque else None, body=b"" if opaque else data,
-            companions=companions, rule_set=rule_set or 0,
+            event_id=EventId(event_id),
+            position=position,
+            revision=revision,
+            kind=name,
+            role=role,
+            event_type=event_type,
+            time_ms=self.time_ms,
+            source_path=self._path(connection, source),
+            start=start or 0,
+            end=(start or 0) + (length or 0),
+            damage=extra.get("damage"),
+            text=decode_text(data) if opaque else None,
+            body=b"" if opaque else data,
+            companions=companions,
+            rule_set=rule_set or 0,
             too_large=(too_large[0], too_large[1]) if too_large else None,
             time_inherited=time_ms is None,
         )

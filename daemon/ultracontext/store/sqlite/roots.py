@@ -13,7 +13,8 @@ from ultracontext.store.base import Event, FactsUpdate
 from ultracontext.store.values import column, dump, parse_time, sane_time, words
 
 SAVE_GROWTH = (
-    "UPDATE contexts SET nodes = ?, next_position = ?, tail = ?, updated_ms = ?"
+    "UPDATE contexts SET nodes = ?, next_position = ?, tail = ?, updated_ms = ?,"
+    " loose = loose + ?"
     " WHERE space = ? AND ref = ?"
 )
 SAVE_FACTS = (
@@ -31,31 +32,48 @@ class Counters:
     def __init__(self, connection: sqlite3.Connection, space: str, now_ms: int) -> None:
         self.connection = connection
         self.space = space
-        query = "SELECT next_context, next_source, next_log FROM spaces WHERE space = ?"
+        query = "SELECT next_context, next_source, next_log, next_block FROM spaces WHERE space = ?"
         found = connection.execute(query, (space,)).fetchone()
         if found is None:
             connection.execute(
                 "INSERT INTO spaces (space, created_ms) VALUES (?, ?)", (space, now_ms)
             )
             found = connection.execute(query, (space,)).fetchone()
-        self.next_context, self.next_source, self.next_log = found
+        self.next_context, self.next_source, self.next_log, self.next_block = found
 
     def save(self, *, highest_source: int = 0) -> None:
         self.connection.execute(
-            "UPDATE spaces SET next_context = ?, next_source = max(next_source, ?), next_log = ?"
-            " WHERE space = ?",
-            (self.next_context, highest_source + 1, self.next_log, self.space),
+            "UPDATE spaces SET next_context = ?, next_source = max(next_source, ?), next_log = ?,"
+            " next_block = ? WHERE space = ?",
+            (
+                self.next_context,
+                highest_source + 1,
+                self.next_log,
+                self.next_block,
+                self.space,
+            ),
         )
 
 
 class Root:
     """One context as the batch leaves it."""
 
-    __slots__ = ("context_id", "next_position", "nodes", "ref", "tail", "updated_ms", "version")
+    __slots__ = (
+        "context_id",
+        "loose",
+        "next_position",
+        "nodes",
+        "ref",
+        "tail",
+        "updated_ms",
+        "version",
+    )
 
     def __init__(self, context_id: str, row: Sequence[Any]) -> None:
         self.context_id = context_id
         self.ref, self.version, self.nodes, self.next_position, self.tail, self.updated_ms = row
+        self.loose = 0
+        """Small blocks made."""
 
     def grow(self, events: Sequence[Event]) -> None:
         self.nodes += len(events)
@@ -88,7 +106,9 @@ class Roots:
         ).fetchone()
         if row is None:
             first = next((t for e in events if (t := sane_time(e.time_ms)) is not None), None)
-            row = self._make(context_id, agent, session_id, first or sane_time(file_ms) or self.now_ms)
+            row = self._make(
+                context_id, agent, session_id, first or sane_time(file_ms) or self.now_ms
+            )
         root = self.taken[context_id] = Root(context_id, row)
         return root
 
@@ -98,7 +118,16 @@ class Roots:
         self.connection.execute(
             "INSERT INTO contexts (space, context_id, ref, agent, session_id, created_ms, updated_ms,"
             " stored_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (self.space, context_id, ref, agent, words(session_id), start_ms, start_ms, self.now_ms),
+            (
+                self.space,
+                context_id,
+                ref,
+                agent,
+                words(session_id),
+                start_ms,
+                start_ms,
+                self.now_ms,
+            ),
         )
         self.connection.execute(
             "INSERT INTO heads (space, context, version, head_id, operation, log, created_ms)"
@@ -111,7 +140,7 @@ class Roots:
         self.connection.executemany(
             SAVE_GROWTH,
             [
-                (r.nodes, r.next_position, r.tail, r.updated_ms, self.space, r.ref)
+                (r.nodes, r.next_position, r.tail, r.updated_ms, r.loose, self.space, r.ref)
                 for r in self.taken.values()
             ],
         )
@@ -135,11 +164,21 @@ def save_facts(
                 (dump(update.base), space, context_id),
             )
         if update.facts is not None:
-            _save(connection, space, context_id, update, None if nodes is None else nodes.get(context_id, -1))
+            _save(
+                connection,
+                space,
+                context_id,
+                update,
+                None if nodes is None else nodes.get(context_id, -1),
+            )
 
 
 def _save(
-    connection: sqlite3.Connection, space: str, context_id: str, update: FactsUpdate, nodes: int | None
+    connection: sqlite3.Connection,
+    space: str,
+    context_id: str,
+    update: FactsUpdate,
+    nodes: int | None,
 ) -> None:
     facts = update.facts
     if facts is None:
@@ -148,10 +187,17 @@ def _save(
     connection.execute(
         SAVE_FACTS,
         (
-            dump(facts), readers.reader_digest(update.agent), column(facts.project_path),
-            captured_context_id(update.agent, parent) if parent else None, column(parent),
-            facts.relation, sane_time(parse_time(facts.started_at)),
-            sane_time(parse_time(facts.updated_at)), space, context_id, nodes,
+            dump(facts),
+            readers.reader_digest(update.agent),
+            column(facts.project_path),
+            captured_context_id(update.agent, parent) if parent else None,
+            column(parent),
+            facts.relation,
+            sane_time(parse_time(facts.started_at)),
+            sane_time(parse_time(facts.updated_at)),
+            space,
+            context_id,
+            nodes,
         ),
     )
 

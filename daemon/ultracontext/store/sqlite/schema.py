@@ -8,10 +8,13 @@ Every primary key starts with the space. A version is `major * 1000 + minor`, ke
                   its rows (revisions too), `next_position` its places
     heads         versions of a context
     nodes         messages: one row an event, edits and revisions as rows at the same position
+    blocks        bodies: those of neighbouring nodes of one context, compressed together; a node says
+                  (block, place, size), and a fork's rows say the same as the rows they were copied from
+                  (then the block is `shared` and stays as it is); positions first to last are in it
     log           what was written, in order: the feed of index and remote, and each node's stored_at
     kinds         (kind, role, event type) by number, so that a node spends a byte on them
     parts         strings over 256 KiB in pieces, by digest; `part_users` says which nodes hold them
-    dictionaries  what compressed bodies were compressed with
+    dictionaries  what compressed blocks were compressed with
     dedup         event ids seen within the TTL, also of nodes that are gone
     sources       checkpoints of capture
     notes, totals small facts and counters of capture
@@ -32,6 +35,7 @@ CREATE TABLE spaces (
     next_context INTEGER NOT NULL DEFAULT 1,
     next_source INTEGER NOT NULL DEFAULT 1,
     next_log INTEGER NOT NULL DEFAULT 1,
+    next_block INTEGER NOT NULL DEFAULT 1,
     created_ms INTEGER NOT NULL,
     PRIMARY KEY (space)
 ) WITHOUT ROWID;
@@ -49,6 +53,7 @@ CREATE TABLE contexts (
     version INTEGER NOT NULL DEFAULT 0,
     nodes INTEGER NOT NULL DEFAULT 0,
     next_position INTEGER NOT NULL DEFAULT 0,
+    loose INTEGER NOT NULL DEFAULT 0,
     tail BLOB,
     facts BLOB,
     facts_nodes INTEGER,
@@ -62,7 +67,9 @@ CREATE TABLE contexts (
 );
 CREATE UNIQUE INDEX contexts_ref ON contexts (space, ref);
 CREATE UNIQUE INDEX contexts_session ON contexts (space, session_id, agent);
-CREATE INDEX contexts_recent ON contexts (space, updated_ms);
+CREATE INDEX contexts_recent ON contexts (space, updated_ms, ref);
+CREATE INDEX contexts_read ON contexts (space, agent, reader_digest);
+CREATE INDEX contexts_loose ON contexts (space, loose) WHERE loose >= 64;
 CREATE INDEX contexts_stale ON contexts (space, ref) WHERE facts_nodes IS NOT nodes;
 CREATE TABLE heads (
     space TEXT NOT NULL,
@@ -88,7 +95,6 @@ CREATE TABLE nodes (
     superseded INTEGER,
     event_id BLOB NOT NULL,
     parent BLOB,
-    body_in BLOB,
     log INTEGER NOT NULL,
     source INTEGER,
     start INTEGER,
@@ -99,14 +105,28 @@ CREATE TABLE nodes (
     time_ms INTEGER,
     rule_set INTEGER,
     opaque INTEGER NOT NULL,
-    codec INTEGER,
+    block INTEGER,
+    place INTEGER,
+    size INTEGER,
     digest BLOB,
     chain BLOB,
     extra BLOB,
-    body BLOB,
     PRIMARY KEY (space, context, position, born, revision)
 );
 CREATE UNIQUE INDEX nodes_event ON nodes (space, event_id);
+CREATE TABLE blocks (
+    space TEXT NOT NULL,
+    block INTEGER NOT NULL,
+    context INTEGER NOT NULL,
+    first INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    shared INTEGER NOT NULL DEFAULT 0,
+    codec INTEGER NOT NULL,
+    data BLOB NOT NULL,
+    PRIMARY KEY (space, block)
+);
+CREATE INDEX blocks_loose ON blocks (space, context, block) WHERE size < 16384 AND shared = 0;
 CREATE TABLE log (
     space TEXT NOT NULL,
     entry INTEGER NOT NULL,

@@ -30,10 +30,26 @@ def put(connection: sqlite3.Connection, space: str, checkpoints: Iterable[Checkp
         PUT,
         [
             (
-                space, c.source_id, c.agent, words(c.path), c.path_digest, _signed(c.device),
-                _signed(c.inode), c.fingerprint, c.fingerprint_length, c.size, c.mtime_ns, c.ctime_ns,
-                c.position, c.ordinal, c.prefix, c.mode, column(c.branch),
-                dump(c.state) if c.state else None, c.problem, c.gone,
+                space,
+                c.source_id,
+                c.agent,
+                words(c.path),
+                c.path_digest,
+                _signed(c.device),
+                _signed(c.inode),
+                c.fingerprint,
+                c.fingerprint_length,
+                c.size,
+                c.mtime_ns,
+                c.ctime_ns,
+                c.position,
+                c.ordinal,
+                c.prefix,
+                c.mode,
+                column(c.branch),
+                dump(c.state) if c.state else None,
+                c.problem,
+                c.gone,
             )
             for c in checkpoints
         ],
@@ -42,27 +58,62 @@ def put(connection: sqlite3.Connection, space: str, checkpoints: Iterable[Checkp
 
 def all_of(connection: sqlite3.Connection, space: str) -> list[Checkpoint]:
     rows = connection.execute(
-        f"SELECT {COLUMNS} FROM sources WHERE space = ? ORDER BY source_id", (space,)  # noqa: S608
+        f"SELECT {COLUMNS} FROM sources WHERE space = ? ORDER BY source_id",
+        (space,),  # noqa: S608
     ).fetchall()
     return [_checkpoint(row) for row in rows]
 
 
 def _checkpoint(row: tuple[Any, ...]) -> Checkpoint:
     (
-        source_id, agent, path, path_digest, device, inode, fingerprint, fingerprint_length, size,
-        mtime_ns, ctime_ns, position, ordinal, prefix, mode, branch, state, problem, gone,
+        source_id,
+        agent,
+        path,
+        path_digest,
+        device,
+        inode,
+        fingerprint,
+        fingerprint_length,
+        size,
+        mtime_ns,
+        ctime_ns,
+        position,
+        ordinal,
+        prefix,
+        mode,
+        branch,
+        state,
+        problem,
+        gone,
     ) = row
     return Checkpoint(
-        source_id=source_id, agent=agent, path=path, path_digest=path_digest, device=device % _WRAP,
-        inode=inode % _WRAP, fingerprint=fingerprint, fingerprint_length=fingerprint_length, size=size,
-        mtime_ns=mtime_ns, ctime_ns=ctime_ns, position=position, ordinal=ordinal, prefix=prefix,
-        mode=mode, branch=branch, state=load(state) if state else {}, problem=problem, gone=bool(gone),
+        source_id=source_id,
+        agent=agent,
+        path=path,
+        path_digest=path_digest,
+        device=device % _WRAP,
+        inode=inode % _WRAP,
+        fingerprint=fingerprint,
+        fingerprint_length=fingerprint_length,
+        size=size,
+        mtime_ns=mtime_ns,
+        ctime_ns=ctime_ns,
+        position=position,
+        ordinal=ordinal,
+        prefix=prefix,
+        mode=mode,
+        branch=branch,
+        state=load(state) if state else {},
+        problem=problem,
+        gone=bool(gone),
     )
 
 
 def paths(connection: sqlite3.Connection, space: str) -> dict[int, str]:
     return dict(
-        connection.execute("SELECT source_id, path FROM sources WHERE space = ?", (space,)).fetchall()
+        connection.execute(
+            "SELECT source_id, path FROM sources WHERE space = ?", (space,)
+        ).fetchall()
     )
 
 

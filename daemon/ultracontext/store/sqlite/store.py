@@ -25,6 +25,7 @@ from ultracontext.store.base import (
 from ultracontext.store.sqlite import connection as links
 from ultracontext.store.sqlite import contexts, dedup, faults, roots, sources
 from ultracontext.store.sqlite.append import Append, without_present
+from ultracontext.store.sqlite.blocks import BlockReader, pack_loose
 from ultracontext.store.sqlite.bodies import Bodies
 from ultracontext.store.sqlite.names import Kinds
 from ultracontext.store.sqlite.nodes import Reading
@@ -55,9 +56,15 @@ class SqliteStore:
         """For idle moments: moves the WAL into the file and gives freed pages back, both bounded."""
         if self.writer is None:
             return
+        for space in list(self._spaces.values()):
+            space.pack_loose()
         with suppress(StoreError), self.writer.reading() as connection:
             connection.execute("PRAGMA incremental_vacuum(2000)").fetchall()
-            mode = "TRUNCATE" if self.writer.wal_bytes() > links.WAL_PAGES * links.PAGE_BYTES else "PASSIVE"
+            mode = (
+                "TRUNCATE"
+                if self.writer.wal_bytes() > links.WAL_PAGES * links.PAGE_BYTES
+                else "PASSIVE"
+            )
             connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
             connection.execute("PRAGMA optimize").fetchall()
 
@@ -75,7 +82,8 @@ def open_sqlite(path: Path, *, write: bool, migrate: bool) -> SqliteStore:
             links.migrate(path)
         elif not path.exists():
             raise StoreError(
-                f"there is no store at {path}", hint="Run `ultracontext daemon start`",
+                f"there is no store at {path}",
+                hint="Run `ultracontext daemon start`",
                 code="store-missing",
             )
         connection = links.connect(path, write=False)
@@ -105,7 +113,8 @@ class SqliteSpaceStore:
         with self._writer().reading() as connection:
             if not self._next_source:
                 self._next_source = connection.execute(
-                    "SELECT coalesce(max(next_source), 1) FROM spaces WHERE space = ?", (self.space,)
+                    "SELECT coalesce(max(next_source), 1) FROM spaces WHERE space = ?",
+                    (self.space,),
                 ).fetchone()[0]
             self._next_source += 1
             return self._next_source - 1
@@ -195,12 +204,22 @@ class SqliteSpaceStore:
     # reading
 
     def contexts(
-        self, *, agent: str | None = None, project: str | None = None, since: datetime | None = None,
-        limit: int = 50, children: bool = False,
+        self,
+        *,
+        agent: str | None = None,
+        project: str | None = None,
+        since: datetime | None = None,
+        limit: int = 50,
+        children: bool = False,
     ) -> list[ContextRow]:
         with self._store.reader.reading() as connection:
             return contexts.listed(
-                connection, self.space, agent=agent, project=project, since=since, limit=limit,
+                connection,
+                self.space,
+                agent=agent,
+                project=project,
+                since=since,
+                limit=limit,
                 children=children,
             )
 
@@ -213,11 +232,18 @@ class SqliteSpaceStore:
             return contexts.by_session(connection, self.space, agent, session_id)
 
     def nodes(
-        self, context_id: ContextId, *, first: int = 0, until: int | None = None,
+        self,
+        context_id: ContextId,
+        *,
+        first: int = 0,
+        until: int | None = None,
         all_revisions: bool = False,
     ) -> Iterator[StoredNode]:
         reading = Reading(
-            space=self.space, link=self._store.reader, bodies=self._bodies, kinds=self._kinds,
+            space=self.space,
+            link=self._store.reader,
+            blocks=BlockReader(self.space, self._bodies),
+            kinds=self._kinds,
             newest_only=not all_revisions,
         )
         return reading.walk(context_id, first, END if until is None else until)
@@ -234,10 +260,16 @@ class SqliteSpaceStore:
         with self._store.reader.reading() as connection:
             return contexts.stale(connection, self.space, limit)
 
+    def pack_loose(self) -> None:
+        """Puts the records of sessions that grew one by one into larger blocks; a bounded step."""
+        with self._writer().writing() as connection:
+            pack_loose(connection, self.space, self._bodies)
+
     def _writer(self) -> links.Connection:
         if self._store.writer is None:
             raise StoreError(
-                "the store is open for reading only", hint=f"Open {os.fspath(self._store.path)} to write",
+                "the store is open for reading only",
+                hint=f"Open {os.fspath(self._store.path)} to write",
                 code="store-readonly",
             )
         return self._store.writer

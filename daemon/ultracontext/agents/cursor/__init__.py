@@ -1,0 +1,22 @@
+"""Cursor: all that we know of its transcripts, `cursor-agent`'s stores and the IDE's databases.
+
+Written from public material (`shared/agents/cursor/FORMAT.md`), not from runs (`compat.MET`).
+"""
+
+from ultracontext.agents.cursor.assign import CursorAssigner
+from ultracontext.agents.cursor.layout import FILES, FOLDERS, classify, roots
+from ultracontext.agents.cursor.reader import CursorReader
+from ultracontext.formats import AgentSpec
+
+SPEC = AgentSpec(
+    slug="cursor",
+    name="Cursor",
+    roots=roots,
+    classify=classify,
+    folders=FOLDERS,
+    files=FILES,
+    assigner=CursorAssigner,
+    reader=CursorReader,
+)
+
+__all__ = ["SPEC"]

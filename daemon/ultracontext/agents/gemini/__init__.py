@@ -1,0 +1,23 @@
+"""Gemini CLI: all that we know of its session files.
+
+Written from runs of the programs 0.24.5, 0.29.0 and 0.61.0 (`compat.MET`).
+"""
+
+from ultracontext.agents.gemini.assign import GeminiAssigner
+from ultracontext.agents.gemini.layout import classify, roots
+from ultracontext.agents.gemini.lineage import relate
+from ultracontext.agents.gemini.reader import GeminiReader
+from ultracontext.formats import AgentSpec
+
+SPEC = AgentSpec(
+    slug="gemini",
+    name="Gemini CLI",
+    roots=roots,
+    classify=classify,
+    folders=("tmp",),
+    assigner=GeminiAssigner,
+    reader=GeminiReader,
+    relate=relate,
+)
+
+__all__ = ["SPEC"]

@@ -1,0 +1,23 @@
+"""OpenClaw: all that we know of its sessions, in files (2026.7) and in SQLite (2026.8 and later).
+
+Written from runs of the programs 2026.7.35 and 2026.9.6 (`compat.MET`).
+"""
+
+from ultracontext.agents.openclaw.assign import OpenClawAssigner
+from ultracontext.agents.openclaw.layout import classify, roots
+from ultracontext.agents.openclaw.lineage import relate
+from ultracontext.agents.openclaw.reader import OpenClawReader
+from ultracontext.formats import AgentSpec
+
+SPEC = AgentSpec(
+    slug="openclaw",
+    name="OpenClaw",
+    roots=roots,
+    classify=classify,
+    folders=("agents",),
+    assigner=OpenClawAssigner,
+    reader=OpenClawReader,
+    relate=relate,
+)
+
+__all__ = ["SPEC"]

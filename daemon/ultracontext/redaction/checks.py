@@ -1,0 +1,167 @@
+"""The named checks of rules: what a match must pass besides its pattern.
+
+A check gets the match and the span that would be masked and answers with that span, a smaller one,
+or None. `likely` rules without a check of their own need a value that looks random.
+"""
+
+from __future__ import annotations
+
+import re
+from binascii import Error, a2b_base64
+from collections.abc import Callable
+
+from ultracontext.redaction import looks
+from ultracontext.redaction.names import nature
+
+Match = re.Match[bytes]
+Spot = tuple[int, int]
+Check = Callable[[Match, Spot], "Spot | None"]
+
+_BLOB = re.compile(rb"[A-Za-z0-9+/=]*")
+_BLOB_BYTES = 600
+"""A run of base64 longer than this around a find is data, not a key."""
+
+
+def accept(certain: bool, checks: tuple[str, ...], match: Match, spot: Spot) -> Spot | None:
+    """The span to mask of a match, or None when it is no secret."""
+    for name in checks:
+        checked = CHECKS[name](match, spot)
+        if checked is None:
+            return None
+        spot = checked
+    value = match.string[spot[0] : spot[1]]
+    if certain:
+        return None if looks.is_filler(value) or _in_blob(match, spot) else spot
+    if not checks and not looks.is_random(value):
+        return None
+    return spot
+
+
+def _in_blob(match: Match, spot: Spot) -> bool:
+    """Whether the match lies inside a long run of base64 that is far larger than it."""
+    data = match.string
+    if spot[1] - spot[0] > 200 or spot[0] == 0 or data[spot[0] - 1 : spot[0]] not in b"+/":
+        return False
+    run = _BLOB.match(data, spot[1])
+    after = run.end() - spot[1] if run else 0
+    return after > _BLOB_BYTES
+
+
+def _word(name: str) -> Check:
+    def check(match: Match, spot: Spot) -> Spot | None:
+        kind = nature(match["name"].decode("ascii", "replace"))
+        if not kind or (name == "password" and kind != "password"):
+            return None
+        return spot
+
+    return check
+
+
+def _trimmed(match: Match, spot: Spot) -> Spot | None:
+    """Signs that end a clause, a list or a call do not belong to a bare value."""
+    start, end = spot
+    data = match.string
+    while end > start and data[end - 1 : end] in (b",", b";", b")", b"}", b"]", b".", b":", b"|"):
+        end -= 1
+    return (start, end) if end > start else None
+
+
+def _secret(match: Match, spot: Spot) -> Spot | None:
+    return spot if looks.is_secret(match.string[spot[0] : spot[1]]) else None
+
+
+def _password(match: Match, spot: Spot) -> Spot | None:
+    return spot if looks.is_password(match.string[spot[0] : spot[1]]) else None
+
+
+def _quoted(match: Match, spot: Spot) -> Spot | None:
+    """A quoted value: a password's may be weaker than another secret's."""
+    value = match.string[spot[0] : spot[1]]
+    kind = nature(match["name"].decode("ascii", "replace"))
+    good = looks.is_password(value) if kind == "password" else looks.is_secret(value)
+    return spot if kind and good else None
+
+
+def _told(match: Match, spot: Spot) -> Spot | None:
+    """A password in prose must look like nothing else: mixed case or a sign besides the digit."""
+    value = match.string[spot[0] : spot[1]]
+    mixed = value.lower() != value and value.upper() != value
+    signs = re.search(rb"[!@#$%^&*+=?~]", value) is not None
+    return spot if (mixed or signs) and looks.is_secret(value) else None
+
+
+def _url_password(match: Match, spot: Spot) -> Spot | None:
+    """The password of a URL: anything but a reference or a placeholder."""
+    value = match.string[spot[0] : spot[1]]
+    if looks.is_reference(value) or re.fullmatch(rb"\d{1,5}", value):
+        return None
+    return spot if value.lower() not in _URL_WORDS else None
+
+
+_URL_WORDS = frozenset(
+    b"password pass passwd pwd secret user pw pswd passwort token".split()
+)
+
+
+def _basic(match: Match, spot: Spot) -> Spot | None:
+    """Basic credentials decode to `user:password`."""
+    value = match.string[spot[0] : spot[1]].replace(b"-", b"+").replace(b"_", b"/").rstrip(b"=")
+    try:
+        plain = a2b_base64(value[: len(value) - (len(value) % 4 == 1)] + b"=" * (-len(value) % 4))
+    except Error:
+        return None
+    if match.string[spot[1] : spot[1] + 1] == b"=":
+        return None
+    named = re.search(rb"auth\\{0,7}\"", match[0]) is not None
+    readable = plain.isascii() and plain.decode("ascii").isprintable()
+    if readable and b":" in plain:
+        return spot
+    return spot if named and looks.is_random(value) else None
+
+
+def _pem(match: Match, spot: Spot) -> Spot | None:
+    """A private key holds a body, and is not the words of a text about one."""
+    body = re.sub(rb"\\+[nrt]|\s|-----[A-Z0-9 ]*-----", b"", match.string[spot[0] : spot[1]])
+    return spot if re.search(rb"[A-Za-z0-9+/=]{16}", body) and b"..." not in body else None
+
+
+def _akid(match: Match, spot: Spot) -> Spot | None:
+    return None if match.string[spot[0] : spot[1]].endswith(b"EXAMPLE") else spot
+
+
+def _pair(match: Match, spot: Spot) -> Spot | None:
+    value = match.string[spot[0] : spot[1]]
+    return spot if looks.has_digit(value) and looks.entropy(value) >= 3.0 else None
+
+
+def _passed(_match: Match, spot: Spot) -> Spot:
+    return spot
+
+
+def field_kind(name: str, value: str) -> str:
+    """The kind of secret that a JSON member is by its key, or nothing."""
+    kind = nature(name)
+    data = value.encode("utf-8", "surrogatepass")
+    if not kind or len(data) > 8192:
+        return ""
+    if kind == "password":
+        return "password-field" if looks.is_password(data) else ""
+    return "secret-field" if b" " not in data and looks.is_secret(data) else ""
+
+
+CHECKS: dict[str, Check] = {
+    "name": _word(""),
+    "password-name": _word("password"),
+    "trim": _trimmed,
+    "secret": _secret,
+    "password": _password,
+    "quoted": _quoted,
+    "told": _told,
+    "url": _url_password,
+    "basic": _basic,
+    "pem": _pem,
+    "akid": _akid,
+    "pair": _pair,
+    "crc32": _passed,
+    "cloudflare": _passed,
+}

@@ -1,0 +1,111 @@
+"""Every store, and records to put into it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ultracontext.model import RawRecord, SessionFacts, event_id
+from ultracontext.redaction import Redactor, load_redactor
+from ultracontext.store import (
+    CaptureBatch,
+    Checkpoint,
+    Event,
+    FactsUpdate,
+    SpaceStore,
+    Store,
+    open_store,
+)
+
+NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture(scope="session")
+def redactor() -> Redactor:
+    return load_redactor(b"a secret of the tests")
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    url = "memory://" if request.param == "memory" else f"sqlite:///{tmp_path}/home/store.db"
+    opened = open_store(url, migrate=True)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def space(store: Store) -> SpaceStore:
+    return store.within("local")
+
+
+class Maker:
+    """Makes events and checkpoints."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self.redactor = redactor
+        self.now = NOW
+
+    def event(self, ordinal: int, session: str = "s1", **fields: Any) -> Event:
+        agent = fields.pop("agent", "claude")
+        data = fields.pop("data", b'{"type":"user","n":%d}' % ordinal)
+        raw = {
+            name: fields.pop(name)
+            for name in ("companions", "damage", "too_large")
+            if name in fields
+        }
+        revision = fields.get("revision", 0)
+        record = self.redactor.redact(
+            RawRecord(
+                agent=agent, source="/x.jsonl", start=ordinal * 10, end=ordinal * 10 + 9, data=data,
+                **raw,
+            )
+        )  # fmt: skip
+        if revision:
+            fields.setdefault("first", event_id(agent, session, ordinal))
+        return Event(
+            **{
+                "event_id": event_id(agent, session, ordinal, revision),
+                "session_id": session,
+                "record": record,
+                "source_id": 1,
+                "ordinal": ordinal,
+                "kind": "user",
+                "role": "user",
+                "event_type": "user",
+                **fields,
+            }
+        )
+
+    def checkpoint(self, source_id: int = 1, **fields: Any) -> Checkpoint:
+        return Checkpoint(
+            **{
+                "source_id": source_id, "agent": "claude", "path": "/x.jsonl",
+                "path_digest": b"p" * 16, "device": 64769, "inode": 2**64 - 1,
+                "fingerprint": b"f" * 16, "fingerprint_length": 10, "size": 100,
+                "mtime_ns": 1_700_000_000_000_000_000, "ctime_ns": 1, "position": 90, "ordinal": 9,
+                "prefix": b"x" * 16, **fields,
+            }
+        )  # fmt: skip
+
+    def facts(self, session: str = "s1", agent: str = "claude", **fields: Any) -> FactsUpdate:
+        return FactsUpdate(agent=agent, session_id=session, facts=SessionFacts(**fields))
+
+    def append(self, space: SpaceStore, *events: Event, **parts: Any) -> None:
+        now = parts.pop("now", NOW)
+        space.append(
+            CaptureBatch(
+                events=list(events),
+                checkpoints=parts.get("checkpoints", []),
+                facts=parts.get("facts", []),
+                counts=parts.get("counts", {}),
+            ),
+            now=now,
+        )
+
+
+@pytest.fixture
+def make(redactor: Redactor) -> Maker:
+    return Maker(redactor)

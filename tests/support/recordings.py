@@ -1,0 +1,222 @@
+"""The recordings of each agent, and what their agents' code makes of them.
+
+A recording lies in `tests/fixtures/<agent>/<recording>/` as it lies below the agent's root folder.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import zstandard
+
+from ultracontext.agents import agent as spec_of
+from ultracontext.formats import Assigner, Assignment, Engine, Need, SourceFacts
+from ultracontext.model import Message, MessageId, RawRecord, SessionFacts, event_id, message_id
+from ultracontext.redaction import MaskedRecord, Redactor, load_redactor
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+
+Files = list[tuple[str, bytes]]
+"""(path relative to the agent's root, content)"""
+
+
+def recordings(agent: str) -> list[str]:
+    """Names of an agent's recordings."""
+    folder = FIXTURES / agent
+    return (
+        sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    )
+
+
+def files(agent: str, recording: str) -> Files:
+    """A recording's files."""
+    folder = FIXTURES / agent / recording
+    return [
+        (path.relative_to(folder).as_posix(), path.read_bytes())
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    ]
+
+
+def lay_out(agent: str, recording: str, root: Path) -> Path:
+    """Copies a recording's files below the agent's root folder, which is made if need be."""
+    root.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(FIXTURES / agent / recording, root, dirs_exist_ok=True)
+    return root
+
+
+@cache
+def redactor() -> Redactor:
+    """One for all tests: it takes a while to load, and has no state that matters."""
+    return load_redactor(b"k" * 32)
+
+
+def minted(
+    native: Any, *, agent: str = "test", source: str = "/root/file", start: int = 0, **more: Any
+) -> MaskedRecord:
+    """A masked record of a value, or of bytes as they are."""
+    data = native if isinstance(native, bytes) else json.dumps(native).encode()
+    return redactor().redact(
+        RawRecord(
+            agent=agent, source=source, start=start, end=start + len(data) + 1, data=data, **more
+        )
+    )
+
+
+@dataclass
+class Session:
+    """The records of one session, in order."""
+
+    agent: str
+    session_id: str | None
+    fed: list[tuple[MaskedRecord, MessageId]] = field(default_factory=list)
+
+    def read(self) -> tuple[list[Message], SessionFacts]:
+        reader = spec_of(self.agent).reader(self.session_id or "")
+        messages: list[Message] = []
+        for record, name in self.fed:
+            messages += reader.feed(record, name)
+        return reader.settle(messages), reader.facts()
+
+    @property
+    def records(self) -> list[MaskedRecord]:
+        return [record for record, _ in self.fed]
+
+
+@dataclass
+class Play:
+    """What an agent's assigner made of a set of files."""
+
+    agent: str
+    sessions: dict[str | None, Session] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
+    assigned: list[tuple[str, Assignment]] = field(default_factory=list)
+    """(path, assignment) of every record, in order."""
+    state_bytes: int = 0
+    """The largest state of an assigner."""
+
+    def take(self, path: str, record: MaskedRecord, assignment: Assignment) -> None:
+        self.assigned.append((path, assignment))
+        if assignment.skip is not None:
+            self.skipped[assignment.skip] += 1
+            return
+        name = assignment.session_id
+        session = self.sessions.setdefault(name, Session(self.agent, name))
+        key = assignment.record_id if assignment.record_id is not None else len(self.assigned)
+        event = event_id(self.agent, name or path, key)
+        session.fed.append((record, message_id(event)))
+
+
+def play(agent: str, laid: Iterable[tuple[str, bytes]], *, resume: bool = False) -> Play:
+    """Assigns all records; with `resume` each by a new assigner, as after a stop."""
+    spec = spec_of(agent)
+    contents = dict(laid)
+    result = Play(agent)
+    for path, data in contents.items():
+        facts = spec.classify(PurePosixPath(path))
+        if facts is None:
+            continue
+        assigner = spec.assigner(facts, None)
+        for start, line in _records(facts, data):
+            record, assignment = _assign(agent, assigner, path, start, line, contents)
+            result.take(path, record, assignment)
+            state = json.dumps(assigner.state())
+            result.state_bytes = max(result.state_bytes, len(state))
+            if resume:
+                assigner = spec.assigner(facts, json.loads(state))
+    return result
+
+
+def _assign(
+    agent: str,
+    assigner: Assigner,
+    path: str,
+    start: int,
+    line: bytes,
+    contents: Mapping[str, bytes],
+) -> tuple[MaskedRecord, Assignment]:
+    source = f"/root/{path}"
+    record = minted(line, agent=agent, source=source, start=start)
+    assignment = assigner.assign(record)
+    met = {need.name: data for need in assignment.needs if (data := _met(need, path, contents))}
+    if not met:
+        return record, assignment
+    record = minted(line, agent=agent, source=source, start=start, companions=met)
+    return record, assigner.assign(record)
+
+
+def _met(need: Need, path: str, contents: Mapping[str, bytes]) -> bytes | None:
+    """The file that a need means: beside the source, else by the longest common tail."""
+    beside = (PurePosixPath(path).parent / need.path).as_posix()
+    parts = PurePosixPath(need.path).parts
+    tails = ["/".join(parts[first:]) for first in range(len(parts))]
+    found = next((contents[name] for name in (beside, *tails) if name in contents), None)
+    if found is None:
+        return None
+    end = None if need.length is None else need.start + need.length
+    return found[need.start : end]
+
+
+def _records(facts: SourceFacts, data: bytes) -> Iterator[tuple[int, bytes]]:
+    """(start, bytes) of a source's records, cut as `formats.spec` says of its engine."""
+    if facts.engine is Engine.DATABASE:
+        return enumerate(_rows(facts, data))
+    if facts.engine is Engine.DOCUMENT:
+        return enumerate(_elements(facts, data))
+    if facts.engine is Engine.COMPRESSED_LOG:
+        data = zstandard.ZstdDecompressor().decompressobj().decompress(data)
+    return _lines(data)
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    start = 0
+    for line in data.split(b"\n"):
+        if line.strip():
+            yield start, line
+        start += len(line) + 1
+
+
+def _elements(facts: SourceFacts, data: bytes) -> Iterator[bytes]:
+    try:
+        whole = json.loads(data)
+    except ValueError:
+        whole = None
+    shape = facts.document
+    items = whole.get(shape.items) if shape is not None and isinstance(whole, dict) else None
+    if shape is None or not isinstance(items, list):
+        yield data
+        return
+    ids = [item.get(shape.item_id) if isinstance(item, dict) else None for item in items]
+    yield json.dumps({**whole, shape.items: ids}).encode()
+    yield from (json.dumps(item).encode() for item in items)
+
+
+def _rows(facts: SourceFacts, data: bytes) -> Iterator[bytes]:
+    with closing(sqlite3.connect(":memory:")) as database:
+        # A database in WAL mode cannot lie in memory: its header says so in two bytes.
+        database.deserialize(data[:18] + b"\1\1" + data[20:])
+        for query in facts.queries:
+            bound = {"cursor": 0, "limit": 1 << 31}
+            for _, key, value in database.execute(query.sql, bound):
+                if key is not None:
+                    row = {"table": query.name, "key": _cell(key), "value": _cell(value)}
+                    yield json.dumps(row).encode()
+
+
+def _cell(value: Any) -> Any:
+    if not isinstance(value, bytes):
+        return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return {"base64": b64encode(value).decode()}

@@ -1,0 +1,67 @@
+"""Hints: a refused watch falls back to polling and says so; a dead watcher is replaced."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from ultracontext.capture.watch import Watcher
+
+
+def watcher(hints: list[str], seen: threading.Event) -> Watcher:
+    def hint(path: str) -> None:
+        hints.append(path)
+        seen.set()
+
+    return Watcher(hint, lambda: None)
+
+
+def test_write_is_hinted_and_reading_is_not(tmp_path: Path) -> None:
+    hints: list[str] = []
+    seen = threading.Event()
+    made = watcher(hints, seen)
+    made.start()
+    try:
+        made.watch({str(tmp_path): True})
+        assert made.mode == "events"
+        (tmp_path / "a").write_text("x")
+        assert seen.wait(5)
+        assert hints[0] == str(tmp_path / "a")
+    finally:
+        made.stop()
+
+
+def test_limit_of_watches_means_polling_and_recovers_p35(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = watcher([], threading.Event())
+    made.start()
+    try:
+        with monkeypatch.context() as patch:
+
+            def refuse(*_args: object, **_more: object) -> None:
+                raise OSError(28, "No space left on device")
+
+            patch.setattr(made._observer, "schedule", refuse)
+            made.watch({str(tmp_path): True})
+            assert made.mode == "polling: No space left on device"
+        made.watch({str(tmp_path): True})
+        assert made.mode == "events"
+    finally:
+        made.stop()
+
+
+def test_dead_watcher_is_replaced(tmp_path: Path) -> None:
+    made = watcher([], threading.Event())
+    made.start()
+    try:
+        made.watch({str(tmp_path): True})
+        made._observer.stop()
+        made._observer.join(5)
+        made.watch({str(tmp_path): True})
+        assert made.mode == "events"
+        assert made._observer.is_alive()
+    finally:
+        made.stop()

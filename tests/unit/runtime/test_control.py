@@ -1,0 +1,228 @@
+"""The control socket with a stand-in for the daemon behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ultracontext.errors import FatalError, StoreError, TransportError
+from ultracontext.runtime.client import PROTOCOL, ControlClient
+from ultracontext.runtime.control import Actions, serve_control
+from ultracontext.runtime.hub import WAITING, Hub
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="uc-", dir="/tmp") as folder:
+        yield Path(folder) / "daemon.sock"
+
+
+class Behind:
+    """What the socket was asked to do."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.error: Exception | None = None
+
+    def actions(self) -> Actions:
+        return Actions(
+            status=self.status,
+            sessions=lambda limit: [{"id": "ctx_1", "limit": limit}],
+            pause=lambda: self.done.append("pause"),
+            go_on=lambda: self.done.append("continue"),
+            sweep=lambda: self.done.append("sweep"),
+            stop=lambda: self.done.append("stop"),
+        )
+
+    def status(self) -> dict[str, Any]:
+        if self.error is not None:
+            raise self.error
+        return {"daemon": {"running": True}}
+
+
+async def ask(place: Path, method: str, target: str) -> dict[str, Any]:
+    client = ControlClient(place)
+    return await asyncio.to_thread(client.get if method == "GET" else client.post, target)
+
+
+async def raw(place: Path, request: str) -> str:
+    reader, writer = await asyncio.open_unix_connection(place)
+    writer.write(request.encode())
+    answer = await asyncio.wait_for(reader.read(), 5)
+    writer.close()
+    return answer.decode()
+
+
+async def test_answers_bear_protocol_and_version(place: Path) -> None:
+    behind = Behind()
+    async with serve_control(place, behind.actions(), Hub("a"), version="1.2"):
+        answer = await ask(place, "GET", "/status")
+        assert answer == {"protocol": PROTOCOL, "version": "1.2", "daemon": {"running": True}}
+        listed = await ask(place, "GET", "/sessions?limit=7")
+        assert listed["sessions"] == [{"id": "ctx_1", "limit": 7}]
+        for verb in ("pause", "continue", "sweep", "stop"):
+            assert (await ask(place, "POST", f"/{verb}"))["protocol"] == PROTOCOL
+    assert behind.done == ["pause", "continue", "sweep", "stop"]
+    assert not place.exists()
+
+
+async def test_errors_are_answers_with_a_code(place: Path) -> None:
+    behind = Behind()
+    async with serve_control(place, behind.actions(), Hub("a"), version="1"):
+        for method, target, code in (
+            ("GET", "/nothing", "not-found"),
+            ("GET", "/pause", "method"),
+            ("GET", "/sessions?limit=0", "usage"),
+            ("GET", "/sessions?limit=x", "usage"),
+        ):
+            with pytest.raises(TransportError) as caught:
+                await ask(place, method, target)
+            assert caught.value.code == code
+        for error, code in ((StoreError("x", code="busy"), "busy"), (KeyError("k"), "internal")):
+            behind.error = error
+            with pytest.raises(TransportError) as caught:
+                await ask(place, "GET", "/status")
+            assert caught.value.code == code
+
+
+async def test_socket_is_private(place: Path) -> None:
+    async with serve_control(place, Behind().actions(), Hub("a"), version="1"):
+        assert place.stat().st_mode & 0o077 == 0
+
+
+async def test_other_user_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ultracontext.runtime.control.peer_uid", lambda _: 12345)
+    async with serve_control(place, Behind().actions(), Hub("a"), version="1"):
+        with pytest.raises(TransportError) as caught:
+            await ask(place, "GET", "/status")
+        assert caught.value.code == "forbidden"
+
+
+async def test_stale_socket_is_taken_over(place: Path) -> None:
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(str(place))
+    left.close()
+    async with serve_control(place, Behind().actions(), Hub("a"), version="1"):
+        assert (await ask(place, "GET", "/status"))["version"] == "1"
+
+
+async def test_file_in_the_place_of_the_socket_is_not_removed(place: Path) -> None:
+    place.write_text("mine")
+    with pytest.raises(FatalError, match="cannot make the control socket"):
+        async with serve_control(place, Behind().actions(), Hub("a"), version="1"):
+            pass
+    assert place.read_text() == "mine"
+
+
+def take(client: ControlClient, count: int, cursor: str | None = None) -> list[tuple[str, Any]]:
+    found = []
+    for name, data in client.events(cursor):
+        found.append((name, data))
+        if len(found) == count:
+            break
+    return found
+
+
+async def test_events_come_live_and_replay_from_a_cursor(place: Path) -> None:
+    hub = Hub("a")
+    async with serve_control(place, Behind().actions(), hub, version="1"):
+        client = ControlClient(place)
+        first = asyncio.create_task(asyncio.to_thread(take, client, 2))  # noqa: TID251
+        while not hub.clients:
+            await asyncio.sleep(0.01)
+        hub.publish("committed", [{"n": 1}, {"n": 2}])
+        (hello, data), (name, event) = await first
+        assert (hello, data["protocol"], name, event["n"]) == ("hello", PROTOCOL, "committed", 1)
+        replayed = await asyncio.to_thread(take, client, 2, event["cursor"])
+        assert replayed[1][1]["n"] == 2
+        reset = await asyncio.to_thread(take, client, 2, "other-7")
+        assert reset[1][0] == "reset"
+
+
+async def test_slow_client_is_told_and_let_go(place: Path) -> None:
+    hub = Hub("a")
+    async with serve_control(place, Behind().actions(), hub, version="1"):
+        reader, writer = await asyncio.open_unix_connection(place)
+        writer.write(b"GET /events HTTP/1.1\r\nHost: x\r\n\r\n")
+        while not hub.clients:
+            await asyncio.sleep(0.01)
+        hub.publish("committed", [{"n": n} for n in range(WAITING + 10)])
+        text = (await asyncio.wait_for(reader.read(), 10)).decode()
+        assert text.count("event: committed") == WAITING
+        assert "event: dropped" in text
+        assert hub.clients == 0
+        writer.close()
+
+
+async def test_client_that_does_not_read_is_cut_off(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ultracontext.runtime.control.WRITE_SECONDS", 0.2)
+    hub = Hub("a")
+    async with serve_control(place, Behind().actions(), hub, version="1"):
+        reader, writer = await asyncio.open_unix_connection(place, limit=1)
+        writer.write(b"GET /events HTTP/1.1\r\nHost: x\r\n\r\n")
+        while not hub.clients:
+            await asyncio.sleep(0.01)
+        for _ in range(WAITING):
+            hub.publish("committed", [{"text": "x" * 20_000}])
+        async with asyncio.timeout(5):
+            while hub.clients:
+                await asyncio.sleep(0.02)
+        del reader
+        writer.close()
+
+
+async def test_streams_end_when_the_daemon_stops(place: Path) -> None:
+    hub = Hub("a")
+    async with asyncio.timeout(5):
+        async with serve_control(place, Behind().actions(), hub, version="1"):
+            reader, writer = await asyncio.open_unix_connection(place)
+            writer.write(b"GET /events HTTP/1.1\r\nHost: x\r\n\r\n")
+            while not hub.clients:
+                await asyncio.sleep(0.01)
+        text = (await reader.read()).decode()
+        writer.close()
+    assert "event: bye" in text
+
+
+def test_client_names_a_daemon_that_is_not_there(place: Path) -> None:
+    with pytest.raises(TransportError) as caught:
+        ControlClient(place).get("/status")
+    assert caught.value.code == "daemon-down"
+    assert "daemon start" in caught.value.hint
+
+
+async def test_client_refuses_what_is_newer_or_no_daemon(place: Path) -> None:
+    answers = [
+        b'{"protocol": 2, "version": "9"}', b"[]", b"{}", b"no json",
+    ]  # fmt: skip
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        body = answers.pop(0)
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+        writer.close()
+
+    async with await asyncio.start_unix_server(answer, place):
+        for code in ("protocol", "protocol", "protocol", "transport"):
+            with pytest.raises(TransportError) as caught:
+                await ask(place, "GET", "/status")
+            assert caught.value.code == code
+
+
+async def test_client_does_not_wait_for_a_daemon_that_hangs(place: Path) -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_unix_server(silent, place):
+        with pytest.raises(TransportError) as caught:
+            await asyncio.to_thread(ControlClient(place, timeout_seconds=0.1).get, "/status")
+        assert caught.value.code == "daemon-hangs"
