@@ -17,7 +17,15 @@ from typing import Any
 import pytest
 
 PROGRAM = (sys.executable, "-P", "-m", "ultracontext.cli")
-PASSED_ON = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "ULTRACONTEXT_REDACTION_ENGINE")
+PASSED_ON = (
+    "PATH",
+    "PYTHONPATH",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "TMPDIR",
+    "ULTRACONTEXT_REDACTION_ENGINE",
+)
 
 
 @dataclass(kw_only=True)
@@ -53,7 +61,9 @@ class Person:
         kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         return kept | {"HOME": str(self.path), "ULTRACONTEXT_HOME": str(self.home)}
 
-    def run(self, *arguments: str, env: Mapping[str, str] | None = None, timeout: float = 60) -> Result:
+    def run(
+        self, *arguments: str, env: Mapping[str, str] | None = None, timeout: float = 60
+    ) -> Result:
         before = time.monotonic()
         done = subprocess.run(
             [*PROGRAM, *arguments], env=self.env | dict(env or {}), cwd=self.path,
@@ -64,7 +74,9 @@ class Person:
         assert "Traceback" not in err + out
         return Result(code=done.returncode, out=out, err=err, seconds=seconds)
 
-    def start(self, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+    def start(
+        self, *arguments: str, env: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
         """Runs in the background until the test ends."""
         process = subprocess.Popen(
             [*PROGRAM, *arguments], env=self.env | dict(env or {}), cwd=self.path,
@@ -99,9 +111,8 @@ class Person:
         session = f"00000000-0000-4000-8000-{name.encode().hex():0>12}"[:36]
         file = self.path / f".claude/projects/-w-app/{session}.jsonl"
         begun = file.read_bytes().count(b"\n") if file.exists() else 0
-        lines = []
-        for turn in range(begun, begun + 2 * turns):
-            lines.append(json.dumps(_record(session, turn, f"{text} {turn}")) + "\n")
+        records = (_record(session, n, f"{text} {n}") for n in range(begun, begun + 2 * turns))
+        lines = (json.dumps(record) + "\n" for record in records)
         return self.write(str(file.relative_to(self.path)), "".join(lines))
 
     def end(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
 from typing import TYPE_CHECKING, Any
 
@@ -174,7 +175,12 @@ def test_daemon_with_another_kind_of_store_is_refused(person: Person) -> None:
 def test_broken_settings_stop_everything_that_reads_them(person: Person) -> None:
     person.home.mkdir()
     (person.home / "config.toml").write_text('[capture]\nbackfil = "all"\n')
-    for arguments in (["daemon", "run", "--once"], ["daemon", "start"], ["sessions"], ["config", "show"]):
+    for arguments in (
+        ["daemon", "run", "--once"],
+        ["daemon", "start"],
+        ["sessions"],
+        ["config", "show"],
+    ):
         done = person.run(*arguments)
         assert done.code == 2, arguments
         assert "capture.backfill" in done.err
@@ -302,6 +308,19 @@ def test_link_puts_launchers_into_place_and_keeps_others(person: Person) -> None
     refused = person.run("setup", "--link")
     assert refused.code == 3
     assert launcher.read_text() == "#!/bin/sh\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_demo_leaves_nothing(number: int, person: Person) -> None:
+    folder = person.path / "tmp"
+    folder.mkdir()
+    process = person.start("demo", "--json", "--pause", "0.5", env={"TMPDIR": str(folder)})
+    assert process.stdout is not None
+    assert b"{" in process.stdout.readline()
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, b"")
+    assert list(folder.iterdir()) == []
 
 
 def test_demo_shows_masked_messages_and_leaves_nothing(person: Person) -> None:

@@ -107,7 +107,7 @@ def test_stop_under_load_keeps_what_is_done(person: Person, until: Until) -> Non
 
 
 def test_interrupted_run_once_leaves_quietly(person: Person, until: Until) -> None:
-    person.chat("a", turns=20_000, text="x" * 200)
+    person.chat("a", turns=6_000, text="x" * 200)
     process = person.start("daemon", "run", "--once")
     until(lambda: (person.home / "store.db").exists(), process)
     process.send_signal(signal.SIGINT)
@@ -116,7 +116,7 @@ def test_interrupted_run_once_leaves_quietly(person: Person, until: Until) -> No
     assert b"Traceback" not in out + err
     assert person.run("daemon", "run", "--once").code == 0
     (row,) = person.sessions()
-    assert row["messages"] == 40_000
+    assert row["messages"] == 12_000
 
 
 def test_killed_daemon_leaves_lock_and_socket_that_are_taken_over(person: Person) -> None:
@@ -220,7 +220,9 @@ def test_logs_are_told(person: Person, until: Until) -> None:
     person.run("daemon", "start")
     person.run("daemon", "stop")
     assert "daemon started" in person.run("daemon", "logs").out
-    events = [json.loads(x)["event"] for x in person.run("daemon", "logs", "--json").out.splitlines()]
+    events = [
+        json.loads(x)["event"] for x in person.run("daemon", "logs", "--json").out.splitlines()
+    ]
     assert {"daemon-started", "daemon-stopped"} <= set(events)
     follower = person.start("daemon", "logs", "-f", "-n", "0")
     assert follower.stdout is not None

@@ -60,8 +60,8 @@ ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 ZSTD_BYTES = 64 << 20
 """A value that grows larger than this is left packed."""
 
-MARK_ROWS = 128
-MARK_BYTES = 128 << 10
+MARK_ROWS = 32
+MARK_BYTES = 64 << 10
 WINDOW_MARKS = 4
 """So many marks back the last rows are read again with each pass."""
 MOST_MARKS = 24

@@ -34,7 +34,6 @@ from ultracontext.store.base import SpaceStore
 
 log = structlog.get_logger(__name__)
 
-ACTIVE_FILES = 64
 ACTIVE_SECONDS = 600.0
 FAST_SECONDS = 30.0
 REST_SECONDS = 60.0
@@ -272,7 +271,7 @@ class CaptureEngine:
         return self._options.poll_seconds
 
     def _active(self) -> list[Source]:
-        return self._registry.active(self._monotonic() - ACTIVE_SECONDS, ACTIVE_FILES)
+        return self._registry.active(self._monotonic() - ACTIVE_SECONDS)
 
     def _poll(self) -> None:
         """Looks at the files that grew last, so that no event has to come for them."""
@@ -356,7 +355,8 @@ class CaptureEngine:
                 return False
             if part.records:
                 self._ingest.take(source, part.records, self._batch)
-                self._registry.grew(source, self._monotonic())
+                if time.time() - source.look.mtime_ns / 1e9 < ACTIVE_SECONDS:
+                    self._registry.grew(source, self._monotonic())
                 source.failures, source.problem = 0, None
                 self._looked.add(source.saved.source_id)
             elif source.dirty:
@@ -389,7 +389,7 @@ class CaptureEngine:
         before = source.seen
         source.seen = source.look
         source.waiting_since = 0.0
-        if grown:
+        if grown and self._registry.is_active(source):
             self._resting[source.saved.source_id] = (self._monotonic() + REST_SECONDS, source)
             self._resting.move_to_end(source.saved.source_id)
         changed = before is not None and before != source.look
@@ -446,6 +446,8 @@ class CaptureEngine:
         for checkpoint in closed.checkpoints:
             source = batch.sources[checkpoint.source_id]
             source.saved, source.stored, source.dirty = checkpoint, True, False
+            if source.seen is source.look and not self._registry.is_active(source):
+                source.rest()
         self._account(batch)
         for update in closed.facts:
             self._lineage.note(update.agent, update.session_id, update.facts)
@@ -453,6 +455,7 @@ class CaptureEngine:
                 self._catch_up(update.agent, update.session_id)
             for child in self._readers.orphans.pop((update.agent, update.session_id), ()):
                 self._catch_up(update.agent, child)
+        self._readers.trim()
         self._tell(batch, now)
         return True
 

@@ -22,7 +22,7 @@ from ultracontext.store.beginning import Beginnings, remask
 log = structlog.get_logger(__name__)
 
 KEPT = 128
-"""Readers in memory."""
+"""Readers in memory between two batches."""
 
 SessionKey = tuple[str, str]
 
@@ -103,6 +103,11 @@ class Readers:
             )
         return facts
 
+    def trim(self) -> None:
+        """Lets go of the readers that were used longest ago. Between batches only: a batch needs all."""
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+
     def drop(self, keys: Iterator[SessionKey] | list[SessionKey]) -> None:
         """Forgets readers that ran ahead of a commit that failed."""
         for key in keys:
@@ -123,8 +128,6 @@ class Readers:
             fresh = self._store.by_session(agent, session_id) is None and "~" not in session_id
             kept = Kept(self._specs[agent].reader(session_id), exact=fresh)
             self._kept[key] = kept
-            if len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
         else:
             self._kept.move_to_end(key)
         return kept

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -16,6 +17,8 @@ from ultracontext.capture.source import Look, Source, fingerprint, skip_of
 from ultracontext.formats import AgentSpec, Engine, SourceFacts
 from ultracontext.redaction import Redactor
 from ultracontext.store.base import CaptureBatch, Checkpoint, SpaceStore
+
+ACTIVE_FILES = 64
 
 READABLE = (Engine.APPEND_LOG, Engine.COMPRESSED_LOG)
 
@@ -45,7 +48,7 @@ class Registry:
         self._by_path: dict[str, Source] = {}
         self._by_inode: dict[tuple[int, int], Source] = {}
         self._by_id: dict[int, Source] = {}
-        self._grown: dict[int, Source] = {}
+        self._grown: OrderedDict[int, Source] = OrderedDict()
         self._unmet: dict[tuple[int, int], list[Checkpoint]] = {}
         self._all_unmet: dict[int, Checkpoint] = {}
         self._loaded = False
@@ -279,14 +282,18 @@ class Registry:
     def grew(self, source: Source, at: float) -> None:
         """A complete record came; `at` is monotonic."""
         source.grown_at = at
-        self._grown[source.saved.source_id] = source
+        key = source.saved.source_id
+        self._grown[key] = source
+        self._grown.move_to_end(key)
+        if len(self._grown) > ACTIVE_FILES:
+            self._grown.popitem(last=False)[1].rest()
 
-    def active(self, since: float, limit: int) -> list[Source]:
-        """The sources that grew last by a complete record, newest first, at most `limit`."""
-        for key, source in list(self._grown.items()):
-            if source.grown_at <= since:
-                self._grown.pop(key, None)
-        return sorted(list(self._grown.values()), key=lambda s: -s.grown_at)[:limit]
+    def is_active(self, source: Source) -> bool:
+        return source.saved.source_id in self._grown
+
+    def active(self, since: float) -> list[Source]:
+        """The at most 64 sources that grew last by a complete record, after `since`."""
+        return [s for s in list(self._grown.values()) if s.grown_at > since]
 
 
 def _is(look: Look | None, inode: tuple[int, int]) -> bool:

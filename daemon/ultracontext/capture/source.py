@@ -121,6 +121,13 @@ class Source:
         self.seen = None
         self.dirty = not self.stored
 
+    def rest(self) -> None:
+        """Lets go of what can be had again from the checkpoint and at most one block of the file."""
+        if not self.dirty and self.stored:
+            self.state = self.saved.state
+            self.assigner = self.prefix = self.stream = None
+            self.tail = b""
+
     def checkpoint(self, secret: bytes) -> Checkpoint:
         """The row that says how far this source is read now."""
         if self.prefix is not None:

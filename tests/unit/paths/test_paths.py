@@ -141,9 +141,7 @@ def test_two_homes_have_two_sockets(tmp_path: Path) -> None:
     assert len(sockets) == 2
 
 
-def test_short_place_that_others_may_enter_is_refused(
-    tmp_path: Path, short: Path
-) -> None:
+def test_short_place_that_others_may_enter_is_refused(tmp_path: Path, short: Path) -> None:
     paths = resolve_paths({"ULTRACONTEXT_HOME": str(tmp_path / ("x" * 120))}, tmp_path)
     assert paths.socket_dir.parent == short
     paths.socket_dir.mkdir(mode=0o755)

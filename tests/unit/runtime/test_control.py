@@ -1,3 +1,4 @@
+# ruff: noqa: ASYNC240  # a look at one file
 """The control socket with a stand-in for the daemon behind it."""
 
 from __future__ import annotations
@@ -51,12 +52,10 @@ async def ask(place: Path, method: str, target: str) -> dict[str, Any]:
     return await asyncio.to_thread(client.get if method == "GET" else client.post, target)
 
 
-async def raw(place: Path, request: str) -> str:
-    reader, writer = await asyncio.open_unix_connection(place)
-    writer.write(request.encode())
-    answer = await asyncio.wait_for(reader.read(), 5)
-    writer.close()
-    return answer.decode()
+async def connected(hub: Hub, clients: int = 1) -> None:
+    """Waits for the number of clients; the hub tells nobody of them."""
+    while hub.clients != clients:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
 
 
 async def test_answers_bear_protocol_and_version(place: Path) -> None:
@@ -134,8 +133,7 @@ async def test_events_come_live_and_replay_from_a_cursor(place: Path) -> None:
     async with serve_control(place, Behind().actions(), hub, version="1"):
         client = ControlClient(place)
         first = asyncio.create_task(asyncio.to_thread(take, client, 2))  # noqa: TID251
-        while not hub.clients:
-            await asyncio.sleep(0.01)
+        await connected(hub)
         hub.publish("committed", [{"n": 1}, {"n": 2}])
         (hello, data), (name, event) = await first
         assert (hello, data["protocol"], name, event["n"]) == ("hello", PROTOCOL, "committed", 1)
@@ -150,8 +148,7 @@ async def test_slow_client_is_told_and_let_go(place: Path) -> None:
     async with serve_control(place, Behind().actions(), hub, version="1"):
         reader, writer = await asyncio.open_unix_connection(place)
         writer.write(b"GET /events HTTP/1.1\r\nHost: x\r\n\r\n")
-        while not hub.clients:
-            await asyncio.sleep(0.01)
+        await connected(hub)
         hub.publish("committed", [{"n": n} for n in range(WAITING + 10)])
         text = (await asyncio.wait_for(reader.read(), 10)).decode()
         assert text.count("event: committed") == WAITING
@@ -168,13 +165,11 @@ async def test_client_that_does_not_read_is_cut_off(
     async with serve_control(place, Behind().actions(), hub, version="1"):
         reader, writer = await asyncio.open_unix_connection(place, limit=1)
         writer.write(b"GET /events HTTP/1.1\r\nHost: x\r\n\r\n")
-        while not hub.clients:
-            await asyncio.sleep(0.01)
+        await connected(hub)
         for _ in range(WAITING):
             hub.publish("committed", [{"text": "x" * 20_000}])
         async with asyncio.timeout(5):
-            while hub.clients:
-                await asyncio.sleep(0.02)
+            await connected(hub, 0)
         del reader
         writer.close()
 
@@ -185,8 +180,7 @@ async def test_streams_end_when_the_daemon_stops(place: Path) -> None:
         async with serve_control(place, Behind().actions(), hub, version="1"):
             reader, writer = await asyncio.open_unix_connection(place)
             writer.write(b"GET /events HTTP/1.1\r\nHost: x\r\n\r\n")
-            while not hub.clients:
-                await asyncio.sleep(0.01)
+            await connected(hub)
         text = (await reader.read()).decode()
         writer.close()
     assert "event: bye" in text

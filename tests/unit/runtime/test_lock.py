@@ -86,7 +86,7 @@ def test_rubbish_of_an_earlier_life_is_written_over(text: str, path: Path) -> No
 
 
 def test_reused_pid_is_not_taken_for_the_holder(path: Path) -> None:
-    """The file names a living process, but one that started at another time; nobody holds the lock."""
+    """The file names a living process, but one that started at another time."""
     start = started_at(os.getpid())
     text = msgspec.json.encode(Holder(pid=os.getpid(), start=(start or 0) + 1))
     path.write_bytes(text)

@@ -15,7 +15,7 @@ def read_blob(blob: dict[str, Any], draft: Draft) -> None:
     """All messages of one blob."""
     if type(blob.get("protobuf")) is dict:
         blob = _from_protobuf(blob["protobuf"])
-    role = blob.get("role")
+    role = text_or_none(blob.get("role"))
     content = blob.get("content")
     if role == "user":
         _read_user(texts(content), content, draft)
@@ -26,7 +26,7 @@ def read_blob(blob: dict[str, Any], draft: Draft) -> None:
     elif role == "system":
         draft.system("system_prompt", texts(content))
     elif role is not None or content is not None:
-        draft.unknown.append(f"blob/{role}" if type(role) is str else "blob")
+        draft.unknown.append(f"blob/{role}" if role is not None else "blob")
     if not draft.messages:
         draft.meta(f"blob/{role}" if role in ROLES else "blob")
 
@@ -35,7 +35,7 @@ def _from_protobuf(fields: dict[str, Any]) -> dict[str, Any]:
     """Field 1 is the text, 2 a prompt's id, 4 the message with its calls as JSON (2025)."""
     for value in listing(fields.get("4")):
         message = mapping(from_json(value))
-        if message.get("role") in ROLES:
+        if text_or_none(message.get("role")) in ROLES:
             return message
     text = next((v for v in listing(fields.get("1")) if type(v) is str), "")
     prompt = bool(fields.get("2")) and not fields.get("4")

@@ -33,16 +33,17 @@ WITH m AS (
 v AS (
   SELECT r, json_remove(j, '$.blobEncryptionKey') AS j,
     (SELECT protobuf(CAST(data AS BLOB)) FROM blobs
-     WHERE id = json_extract(j, '$.latestRootBlobId')) AS root
+     WHERE id = json_extract(j, '$.latestRootBlobId')) AS top
   FROM m WHERE json_valid(j))
 SELECT r, 'meta', json_set(j,
   '$.order', json((
-    SELECT json_group_array(substr(e.value, 1, 16)) FROM json_each(root, '$."1"') e)),
-  '$.workspace', json_extract(root, '$."9"[0]'))
+    SELECT json_group_array(substr(e.value, 1, 16)) FROM json_each(top, '$."1"') e)),
+  '$.workspace', json_extract(top, '$."9"[0]'))
 FROM v ORDER BY r LIMIT :limit
 """
 
-STORE = (Query(name="blob", sql=_BLOB), Query(name="meta", sql=_META))
+STORE = (Query(name="meta", sql=_META), Query(name="blob", sql=_BLOB))
+"""The row that names the conversation comes first."""
 
 # ---- state.vscdb of the IDE --------------------------------------------------------------------
 # By rowid, as a replaced row gets a new one; the key is looked at before the value is.

@@ -26,7 +26,7 @@ MOST_TRIES = 400
 MOST_HASHES = 8
 LONGEST_PATH = 4096
 _HASH = re.compile(r"[0-9a-f]{64}")
-_ROOTED = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
+_ROOTED = re.compile(r"/|[A-Za-z]:[/\\]|\\\\")
 _WORKSPACE = re.compile(r"^\s+- ([/\\A-Za-z][^\n]*)$", re.MULTILINE)
 _FILES = ("file_path", "absolute_path", "dir_path", "path")
 

@@ -47,12 +47,20 @@ class GeminiReader:
         if type(native) is not dict:
             self._opaque(record, draft)
             return draft.messages
-        self._facts.note_source(record.source)
-        self._facts.project.note_companions(record.source, record.companions)
-        stream = self._timeline.stream(record.source, is_document(record.source))
+        stream = self._stream(record)
         self._read(native, record, draft, stream)
         self._facts.count_unknown(draft.unknown)
         return draft.messages
+
+    def _stream(self, record: MaskedRecord) -> Stream:
+        """The file of a record; what its path and its companions say is noted."""
+        if record.companions:
+            self._facts.project.note_companions(record.source, record.companions)
+        found = self._timeline.stream(record.source)
+        if found is None:
+            self._facts.note_source(record.source)
+            found = self._timeline.open(record.source, document=is_document(record.source))
+        return found
 
     def settle(self, messages: list[Message]) -> list[Message]:
         return settled(messages, self._timeline)
@@ -77,9 +85,9 @@ class GeminiReader:
         elif type(native.get("sessionId")) is str or type(native.get("messages")) is list:
             self._head(native, record, draft, stream)
         elif type(native.get("history")) is list:
-            self._head({**native, "messages": native["history"]}, record, draft, stream)
-        elif native.get("role") in ("user", "model") and "parts" in native:
-            turn = {"type": _ROLES[native["role"]], "content": native["parts"]}
+            messages = [_as_turn(item) or item for item in native["history"]]
+            self._head({**native, "messages": messages}, record, draft, stream)
+        elif (turn := _as_turn(native)) is not None:
             self._turn(turn, record, draft, stream)
         else:
             self._unknown(native, draft)
@@ -142,8 +150,9 @@ class GeminiReader:
         snapshot = Snapshot(items, stream, self._timeline, self._setting(record), record.start)
         snapshot.take(draft)
         for item in items:
-            self._facts.note_turn(mapping(item))
-            self._note_context(mapping(item))
+            if self._facts.project.path is None or stream.document:
+                self._facts.note_turn(mapping(item))
+                self._note_context(mapping(item))
 
     def _book(self, draft: Draft, extra: dict[str, Any], event_type: str = "$set") -> None:
         """A record of bookkeeping: one `meta` message, before all others of its record."""
@@ -202,6 +211,14 @@ class GeminiReader:
         draft.meta(named[:40], text)
         draft.unknown.append(named)
         self._timeline.tell(self._timeline.add(), draft, 0)
+
+
+def _as_turn(native: Any) -> dict[str, Any] | None:
+    """A Content as a message; None for anything else."""
+    if type(native) is not dict or "parts" not in native or type(native.get("role")) is not str:
+        return None
+    kind = _ROLES.get(native["role"])
+    return None if kind is None else {"type": kind, "content": native["parts"]}
 
 
 def _poorer(native: dict[str, Any], entry: Entry, stream: Stream) -> bool:

@@ -10,7 +10,14 @@ from ultracontext.agents.gemini.draft import Draft
 from ultracontext.agents.gemini.parts import parse
 from ultracontext.agents.gemini.timeline import Entry, Key, Stream, Timeline
 from ultracontext.agents.gemini.tools import richness
-from ultracontext.agents.gemini.turns import Setting, is_injected, read_turn, tokens, words
+from ultracontext.agents.gemini.turns import (
+    Setting,
+    is_injected,
+    opening,
+    read_turn,
+    tokens,
+    words,
+)
 from ultracontext.agents.gemini.values import identifier, kind_of
 from ultracontext.agents.gemini.wrapping import CONTEXT, SUMMARY
 
@@ -26,13 +33,12 @@ def tell_turn(
 ) -> None:
     """Reads a message into the draft, as what tells the entry from now on."""
     since = len(draft.messages)
-    said = words(native)
-    context = is_injected(native, CONTEXT)
-    told = read_turn(native, draft, setting, entry)
-    entry.turn = kind_of(native) in TURNS and not context
+    content = parse(native.get("content"))
+    told = read_turn(native, content, draft, setting, entry)
+    entry.turn = kind_of(native) in TURNS and opening(native, content) != CONTEXT
     entry.rich, entry.display = richness(native), bool(native.get("displayContent"))
     timeline.tell(entry, draft, since, told)
-    timeline.say(entry, said)
+    timeline.say(entry, words(native, content))
     timeline.spend(entry, tokens(native))
 
 
@@ -73,6 +79,8 @@ class Snapshot:
                 self._reword(item, known, draft)
             self._join(item, known)
             after = summary or is_injected(item, CONTEXT)
+            if summary:
+                self._timeline.compress()
         self._setting.after_summary = False
         return compressed
 
@@ -83,7 +91,8 @@ class Snapshot:
         for place in range(len(found) - 1, -1, -1):
             if found[place] is not None:
                 continue
-            alike = self._timeline.alike(words(self._items[place]), taken)
+            said = words(self._items[place], parse(self._items[place].get("content")))
+            alike = self._timeline.alike(said, taken)
             if alike is not None:
                 found[place] = alike
                 taken.add(alike)
@@ -109,8 +118,8 @@ class Snapshot:
             return
         if self._stream.document and entry.in_log:
             return
-        text = parse(item.get("content")).text
-        said = words(item)
+        content = parse(item.get("content"))
+        text, said = content.text, words(item, content)
         if said == entry.words or not text.strip():
             return
         if entry.told.typed:

@@ -88,14 +88,17 @@ class Timeline:
         """Message id → its entry, also of messages that were replaced."""
         self._shown = 0
         self._undone = 0
+        self._compressed = False
         self.tokens = 0
         self._put_back: set[Entry] | None = None
 
     # ---- finding ---------------------------------------------------------------------------------
-    def stream(self, source: str, document: bool) -> Stream:
-        found = self._streams.get(source)
-        if found is None:
-            found = self._streams[source] = Stream(document)
+    def stream(self, source: str) -> Stream | None:
+        return self._streams.get(source)
+
+    def open(self, source: str, *, document: bool) -> Stream:
+        """A file of the session that is new here."""
+        found = self._streams[source] = Stream(document)
         return found
 
     def find(self, key: Key | None) -> Entry | None:
@@ -162,6 +165,11 @@ class Timeline:
                 self._undone += 1
                 self._put_back = None
 
+    def compress(self) -> None:
+        """The agent's list has a summary in place of turns."""
+        self._compressed = True
+        self._put_back = None
+
     def revive(self, entry: Entry) -> None:
         entry.compacted = False
         if entry.undone:
@@ -177,7 +185,10 @@ class Timeline:
 
     @property
     def put_back(self) -> set[Entry]:
-        """Undone prompts whose words are the next prompt that stands: they are one prompt."""
+        """Undone prompts whose words are the next prompt that stands: they are one prompt.
+
+        None in a compressed session: what was dropped there, and why, is less sure.
+        """
         if self._put_back is None:
             self._put_back = self._find_put_back()
         return self._put_back
@@ -185,7 +196,8 @@ class Timeline:
     def _find_put_back(self) -> set[Entry]:
         found: set[Entry] = set()
         standing: int | None = None
-        for entry in reversed(self._entries) if self._undone else ():
+        looked_at = self._undone and not self._compressed
+        for entry in reversed(self._entries) if looked_at else ():
             if not entry.told.typed:
                 continue
             if not entry.undone:

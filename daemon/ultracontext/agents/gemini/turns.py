@@ -53,13 +53,12 @@ class Setting:
     after_summary: bool = False
 
 
-def words(native: dict[str, Any]) -> int | None:
+def words(native: dict[str, Any], content: Content) -> int | None:
     """Equal for the same message under another id; None when it says nothing.
 
     White space is left out, since a snapshot may cut a text into Parts.
     """
-    content = parse(native.get("content"))
-    said: Any = "".join(content.text.split())
+    said: Any = "".join("".join(content.pieces).split())
     if not said:
         said = _ids(native, content) or as_json(native.get("thoughts") or "").strip('"')
     return hash((kind_of(native), said)) if said else None
@@ -71,20 +70,28 @@ def _ids(native: dict[str, Any], content: Content) -> tuple[str, ...]:
     return tuple(plain_id(str(call.get("id") or ""), str(call.get("name") or "")) for call in named)
 
 
+def opening(native: dict[str, Any], content: Content) -> str | None:
+    """What the program put in at the begin of a user message."""
+    if not content.pieces or native.get("type") != "user":
+        return None
+    return injected(content.pieces[0])
+
+
 def is_injected(native: dict[str, Any], kind: str) -> bool:
-    """Whether all that a user message says was put in by the program as `kind`."""
-    pieces = parse(native.get("content")).pieces
-    return native.get("type") == "user" and bool(pieces) and injected(pieces[0]) == kind
+    """Whether a user message begins with what the program put in as `kind`."""
+    return native.get("type") == "user" and opening(native, parse(native.get("content"))) == kind
 
 
-def read_turn(native: dict[str, Any], draft: Draft, setting: Setting, teller: object) -> Told:
-    """Adds a record's messages to the draft."""
+def read_turn(
+    native: dict[str, Any], content: Content, draft: Draft, setting: Setting, teller: object
+) -> Told:
+    """Adds a record's messages to the draft; `content` is its content, parsed."""
     kind = kind_of(native)
     draft.time = moment(native.get("timestamp")) or draft.time
     if kind == "user":
-        return _user(native, draft, setting, teller)
+        return _user(native, content, draft, setting, teller)
     if kind == "gemini":
-        return _answer(native, draft, setting, teller)
+        return _answer(native, content, draft, setting, teller)
     text = flat(native.get("content"))
     if kind in NOTICES:
         draft.system(kind, text)
@@ -95,8 +102,9 @@ def read_turn(native: dict[str, Any], draft: Draft, setting: Setting, teller: ob
 
 
 # ---- what was typed ------------------------------------------------------------------------------
-def _user(native: dict[str, Any], draft: Draft, setting: Setting, teller: object) -> Told:
-    content = parse(native.get("content"))
+def _user(
+    native: dict[str, Any], content: Content, draft: Draft, setting: Setting, teller: object
+) -> Told:
     draft.unknown += content.unknown
     before = len(draft.messages)
     told = _prompt(native, content, draft, setting)
@@ -107,10 +115,10 @@ def _user(native: dict[str, Any], draft: Draft, setting: Setting, teller: object
 
 
 def _prompt(native: dict[str, Any], content: Content, draft: Draft, setting: Setting) -> Told:
-    display = parse(native.get("displayContent"))
-    if display.text.strip():
-        told = _typed(display.text, content, draft, setting)
-        _model_input(display.text, content, draft)
+    shown = parse(native["displayContent"]).text if native.get("displayContent") else ""
+    if shown.strip():
+        told = _typed(shown, content, draft, setting)
+        _model_input(shown, content, draft)
         return told
     kinds = [injected(piece) for piece in content.pieces]
     own = [p for p, kind in zip(content.pieces, kinds, strict=True) if kind is None and p]
@@ -148,8 +156,9 @@ def _model_input(typed: str, content: Content, draft: Draft) -> None:
 
 
 # ---- what was answered ---------------------------------------------------------------------------
-def _answer(native: dict[str, Any], draft: Draft, setting: Setting, teller: object) -> Told:
-    content = parse(native.get("content"))
+def _answer(
+    native: dict[str, Any], content: Content, draft: Draft, setting: Setting, teller: object
+) -> Told:
     draft.unknown += content.unknown
     before = len(draft.messages)
     model = text_or_none(native.get("model"))

@@ -27,7 +27,9 @@ IMPORTED = "session-sqlite-import-archive"
 _COPIES = re.compile(r"\.(?:trajectory|checkpoint\.[0-9A-Fa-f-]+|corrupt-[^/]*)\.jsonl")
 _LIVE = re.compile(r"(?P<stem>.+)\.jsonl")
 _ARCHIVED = re.compile(r"(?P<stem>.+)\.jsonl\.(?P<role>reset|deleted|bak)[.-][0-9TZ:.-]+")
-_IMPORTED = re.compile(r"(?P<stem>.+)\.jsonl(?:\.(?:reset|deleted|bak)[.-][0-9TZ:.-]+)?\.imported-\d+")
+_IMPORTED = re.compile(
+    r"(?P<stem>.+)\.jsonl(?:\.(?:reset|deleted|bak)[.-][0-9TZ:.-]+)?\.imported-\d+"
+)
 _TOPIC = re.compile(r"(?P<id>.+)-topic-(?P<topic>[^/]+)")
 
 _TRANSCRIPT = """

@@ -21,7 +21,7 @@ def settled(messages: list[Message], gone: Container[str], tree: Tree) -> list[M
     names = [tree.name_of(message.id) for message in kept]
     order = _order(names, branch)
     kept = [kept[place] for place in order]
-    off = [names[place] is not None and names[place] not in branch for place in order]
+    off = [names[p] is not None and names[p] not in branch for p in order]
     pairs = _pairs(kept)
     return [_finished(message, pairs.get(place), off[place]) for place, message in enumerate(kept)]
 
@@ -58,7 +58,7 @@ def _finished(message: Message, other: Message | None, off: bool) -> Message:
     if other is None and not off and not alone:
         return message
     metadata: dict[str, Any] = message.metadata
-    if off:
+    if off and message.kind != "meta":
         metadata = {**metadata, "branch": ABANDONED}
     tool = message.tool
     if alone and tool is not None and tool.call_id:

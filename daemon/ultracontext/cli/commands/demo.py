@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import shutil
+import signal
 import tempfile
 import textwrap
 import threading
@@ -53,6 +54,7 @@ def demo(
     """Plays recorded samples into a temporary home and prints what is captured."""
     if not 0 <= pause <= 60:
         raise UsageError("--pause is between 0 and 60 seconds", hint="Write it like --pause 0.3")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # cleans up as Ctrl-C does
     with _temporary_home(keep) as home:
         place = Workspace(env=_environment(home), home=home)
         key = made_up_key()

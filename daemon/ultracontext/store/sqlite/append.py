@@ -114,7 +114,8 @@ class Append:
         root.next_position = first + new
         root.grow(events)
         root.loose = self.blocks.close()
-        self.log.append((space, entry, ref, "append", first, new, self.now_ms))
+        if new:
+            self.log.append((space, entry, ref, "append", first, new, self.now_ms))
 
     def _place(self, root: roots.Root, event: Event, places: dict[EventId, int]) -> int | None:
         """Position of the record that this is a revision of; None when it is not here."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -181,5 +182,10 @@ def read_log(*natives: Native, known: Mapping[str, bytes] | None = None, path: s
 
 
 @pytest.fixture
-def files() -> Files:
-    return Files()
+def lab() -> Any:
+    """All of the above, for tests."""
+    return SimpleNamespace(
+        SESSION=SESSION, CHATS=CHATS, LOG=LOG, DOCUMENT=DOCUMENT, meta=meta, user=user,
+        gemini=gemini, call=call, response=response, context=context, snapshot=snapshot,
+        files=Files, feed=feed, read_log=read_log,
+    )  # fmt: skip
