@@ -1,8 +1,8 @@
 """Backfill against a bare loop, in one run: `python tests/benchmarks/bench_backfill.py [MB]`.
 
-The bare loop reads the same files, parses each line with orjson, and inserts the same bytes under the
-same keys into the same tables with the same indexes, 500 rows a transaction, durable the same way. It
-masks nothing, computes no facts, checks nothing for duplicates but by the tables' own keys.
+The bare loop reads the same files, parses each line with orjson, and inserts the same bytes under
+the same keys into the same tables with the same indexes, 500 rows a transaction, durable the same
+way. It masks nothing, computes no facts, checks nothing for duplicates but by the tables' own keys.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def ours(root: Path, home: Path) -> dict[str, float]:
 
 def schema_of(home: Path) -> list[str]:
     with sqlite3.connect(home / "store.db") as db:
-        rows = db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
+        rows = db.execute(
+            "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
+        )
         return [sql for (sql,) in rows]
 
 
@@ -66,7 +68,9 @@ def bare(root: Path, path: Path, schema: list[str]) -> dict[str, float]:
             "INSERT INTO nodes (space, context, position, born, revision, event_id, log, opaque, body)"
             " VALUES ('local', ?, ?, 0, 0, ?, 0, 0, ?)", nodes)  # fmt: skip
         db.executemany(
-            "INSERT INTO dedup (space, event_id, digest, source, stored_s) VALUES ('local', ?, ?, 1, 0)", dedup)
+            "INSERT INTO dedup (space, event_id, digest, source, stored_s) VALUES ('local', ?, ?, 1, 0)",
+            dedup,
+        )
         db.execute("COMMIT")
         nodes.clear()
         dedup.clear()

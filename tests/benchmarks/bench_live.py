@@ -102,7 +102,9 @@ def idle(files: int, seconds: float) -> dict[str, float]:
         process = home.start("daemon", "run")
         try:
             client = wait_ready(home)
-            while client.get("/status")["capture"]["backlog_bytes"] or home.node_count() < files * 2:
+            while (
+                client.get("/status")["capture"]["backlog_bytes"] or home.node_count() < files * 2
+            ):
                 time.sleep(0.2)
                 if time.perf_counter() - started > 120:
                     break
@@ -153,7 +155,9 @@ def main() -> None:
         count = int(numbers[0]) if numbers else 200
         report: object = [latency(count, True), latency(count, False)]
     elif kind == "idle":
-        report = idle(int(numbers[0]) if numbers else 10000, numbers[1] if len(numbers) > 1 else 60.0)
+        report = idle(
+            int(numbers[0]) if numbers else 10000, numbers[1] if len(numbers) > 1 else 60.0
+        )
     else:
         report = long_line(int(numbers[0]) if numbers else 1024)
     sys.stdout.write(json.dumps(report) + "\n")

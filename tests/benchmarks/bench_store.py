@@ -1,4 +1,5 @@
-"""What the store costs: appends a second, bytes on disk, one-event commits, lists of 10,000 sessions.
+"""What the store costs: appends a second, bytes on disk, one-event commits, lists of 10,000
+sessions.
 
     .venv/bin/python tests/benchmarks/bench_store.py [append] [codecs] [live] [lists] [--events N]
 
@@ -33,7 +34,32 @@ BATCH = 500
 SESSION = 400
 """Records of one session."""
 
-SYLLABLES = "ba co de fi gu ha jo ke li mu na po qui ra so tu ve wi xa yo zu tor men ling".split()
+SYLLABLES = [
+    "ba",
+    "co",
+    "de",
+    "fi",
+    "gu",
+    "ha",
+    "jo",
+    "ke",
+    "li",
+    "mu",
+    "na",
+    "po",
+    "qui",
+    "ra",
+    "so",
+    "tu",
+    "ve",
+    "wi",
+    "xa",
+    "yo",
+    "zu",
+    "tor",
+    "men",
+    "ling",
+]
 
 
 class Prose:
@@ -42,7 +68,8 @@ class Prose:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.words = [
-            "".join(self.random.choices(SYLLABLES, k=self.random.randint(1, 4))) for _ in range(6000)
+            "".join(self.random.choices(SYLLABLES, k=self.random.randint(1, 4)))
+            for _ in range(6000)
         ]
         self.weights = [1 / (rank + 2) for rank in range(len(self.words))]
 
@@ -54,7 +81,9 @@ class Prose:
                 words.append(word)
                 length += len(word) + 1
                 if self.random.random() < 0.12:
-                    words.append(self.random.choice([".\n", "(", "):", "= {", "};\n", "    ", "->"]))
+                    words.append(
+                        self.random.choice([".\n", "(", "):", "= {", "};\n", "    ", "->"])
+                    )
         return " ".join(words)[:size]
 
     def hex(self, length: int) -> str:
@@ -68,8 +97,13 @@ def claude_like(prose: Prose, session: str, ordinal: int, size: int) -> bytes:
     """A record of Claude Code's shape with about `size` bytes in all."""
     kind = ("user", "assistant", "tool_use", "tool_result")[ordinal % 4]
     record = {
-        "parentUuid": prose.uuid(), "isSidechain": False, "userType": "external",
-        "cwd": "/home/dev/project", "sessionId": session, "version": "2.1.332", "gitBranch": "main",
+        "parentUuid": prose.uuid(),
+        "isSidechain": False,
+        "userType": "external",
+        "cwd": "/home/dev/project",
+        "sessionId": session,
+        "version": "2.1.332",
+        "gitBranch": "main",
         "type": "user" if kind in ("user", "tool_result") else "assistant",
     }
     room = max(size - 520, 40)
@@ -79,24 +113,36 @@ def claude_like(prose: Prose, session: str, ordinal: int, size: int) -> bytes:
             record["message"] = {"role": "user", "content": prose.text(room + 150)}
         case "assistant":
             record["message"] = {
-                "id": "msg_" + prose.hex(24), "type": "message", "role": "assistant",
-                "model": "claude-opus-5-5", "content": [{"type": "text", "text": prose.text(room)}],
+                "id": "msg_" + prose.hex(24),
+                "type": "message",
+                "role": "assistant",
+                "model": "claude-opus-5-5",
+                "content": [{"type": "text", "text": prose.text(room)}],
                 "stop_reason": None,
                 "usage": {"input_tokens": ordinal, "output_tokens": 7 * ordinal % 911},
             }
         case "tool_use":
             record["message"] = {
-                "role": "assistant", "content": [{"type": "tool_use", "id": call, "name": "Bash",
-                "input": {"command": prose.text(room), "description": prose.text(30)}}],
+                "role": "assistant",
+                "content": [
+                    {
+                        "type": "tool_use",
+                        "id": call,
+                        "name": "Bash",
+                        "input": {"command": prose.text(room), "description": prose.text(30)},
+                    }
+                ],
             }
         case _:
             record["message"] = {
-                "role": "user", "content": [
+                "role": "user",
+                "content": [
                     {"tool_use_id": call, "type": "tool_result", "content": prose.text(room)}
                 ],
             }
     record["uuid"] = prose.uuid()
-    record["timestamp"] = f"2026-11-{ordinal // 1440 % 28 + 1:02}T{ordinal // 60 % 24:02}:{ordinal % 60:02}:07.{ordinal % 1000:03}Z"
+    hour, minute, milli = ordinal // 60 % 24, ordinal % 60, ordinal * 7 % 1000
+    record["timestamp"] = f"2026-11-30T{hour:02}:{minute:02}:07.{milli:03}Z"
     return json.dumps(record, separators=(",", ":")).encode()
 
 
@@ -108,7 +154,9 @@ def corpus(size: int, count: int, seed: int = 7) -> list[tuple[str, int, bytes]]
     for number in range(count):
         if number % SESSION == 0:
             session = prose.uuid()
-        found.append((session, number % SESSION, claude_like(prose, session, number % SESSION, size)))
+        found.append(
+            (session, number % SESSION, claude_like(prose, session, number % SESSION, size))
+        )
     return found
 
 
@@ -117,14 +165,20 @@ def events_of(records: list[tuple[str, int, bytes]], redactor: Redactor) -> list
     start = 0
     for session, ordinal, data in records:
         raw = RawRecord(
-            agent="claude", source=f"/home/dev/.claude/projects/p/{session}.jsonl", start=start,
-            end=start + len(data) + 1, data=data,
+            agent="claude",
+            source=f"/home/dev/.claude/projects/p/{session}.jsonl",
+            start=start,
+            end=start + len(data) + 1,
+            data=data,
         )
         start += len(data) + 1
         events.append(
             Event(
-                event_id=event_id("claude", session, ordinal), session_id=session,
-                record=redactor.redact(raw), source_id=1, ordinal=ordinal,
+                event_id=event_id("claude", session, ordinal),
+                session_id=session,
+                record=redactor.redact(raw),
+                source_id=1,
+                ordinal=ordinal,
                 kind=("user", "assistant", "tool_call", "tool_result")[ordinal % 4],
                 role=("user", "assistant", "assistant", "tool")[ordinal % 4],
                 event_type=("user", "assistant")[ordinal % 2],
@@ -137,24 +191,41 @@ def events_of(records: list[tuple[str, int, bytes]], redactor: Redactor) -> list
 
 def checkpoint(source_id: int, position: int) -> Checkpoint:
     return Checkpoint(
-        source_id=source_id, agent="claude", path="/home/dev/.claude/projects/p/a.jsonl",
-        path_digest=b"p" * 16, device=1, inode=source_id, fingerprint=b"f" * 16,
-        fingerprint_length=1024, size=position, mtime_ns=1, ctime_ns=1, position=position, ordinal=1,
-        prefix=b"x" * 16, state={"session": "abc"},
+        source_id=source_id,
+        agent="claude",
+        path="/home/dev/.claude/projects/p/a.jsonl",
+        path_digest=b"p" * 16,
+        device=1,
+        inode=source_id,
+        fingerprint=b"f" * 16,
+        fingerprint_length=1024,
+        size=position,
+        mtime_ns=1,
+        ctime_ns=1,
+        position=position,
+        ordinal=1,
+        prefix=b"x" * 16,
+        state={"session": "abc"},
     )
 
 
 def batches(events: list[Event], size: int) -> Iterator[CaptureBatch]:
     facts = SessionFacts(
-        title="A title of a session that somebody typed", title_source="prompt",
-        project_path="/home/dev/project", model="claude-opus-5-5", agent_version="2.1.332",
-        started_at="2026-11-30T10:00:00.000Z", updated_at="2026-11-30T12:00:00.000Z", messages=100,
+        title="A title of a session that somebody typed",
+        title_source="prompt",
+        project_path="/home/dev/project",
+        model="claude-opus-5-5",
+        agent_version="2.1.332",
+        started_at="2026-11-30T10:00:00.000Z",
+        updated_at="2026-11-30T12:00:00.000Z",
+        messages=100,
     )
     for start in range(0, len(events), size):
         part = events[start : start + size]
         sessions = dict.fromkeys(e.session_id for e in part)
         yield CaptureBatch(
-            events=part, checkpoints=[checkpoint(1, start)],
+            events=part,
+            checkpoints=[checkpoint(1, start)],
             facts=[FactsUpdate(agent="claude", session_id=s, facts=facts) for s in sessions],
             counts={"duplicates": 0, "skipped.vendor-request": 1},
         )
@@ -201,9 +272,12 @@ def append(count: int) -> None:
         cpu = time.process_time() - cpu
         disk = home.close()
         say(
-            f"append {data_bytes / count:6.0f} B", f"{count / written:9,.0f} events/s",
-            f"{data_bytes / written / 1e6:6.1f} MB/s", f"with known_events {count / (asked + written):9,.0f}/s",
-            f"cpu {count / cpu:9,.0f}/s", f"slowest batch {max(slowest) * 1000:.0f} ms",
+            f"append {data_bytes / count:6.0f} B",
+            f"{count / written:9,.0f} events/s",
+            f"{data_bytes / written / 1e6:6.1f} MB/s",
+            f"with known_events {count / (asked + written):9,.0f}/s",
+            f"cpu {count / cpu:9,.0f}/s",
+            f"slowest batch {max(slowest) * 1000:.0f} ms",
             f"store/files {disk / data_bytes:.2f}",
         )
 
@@ -223,8 +297,11 @@ def live(count: int) -> None:
     home.close()
     cuts = statistics.quantiles(taken, n=1000)
     say(
-        "live commit", f"p50 {cuts[499]:.2f} ms", f"p99 {cuts[989]:.2f} ms",
-        f"p99.9 {cuts[998]:.2f} ms", f"slowest {max(taken):.1f} ms",
+        "live commit",
+        f"p50 {cuts[499]:.2f} ms",
+        f"p99 {cuts[989]:.2f} ms",
+        f"p99.9 {cuts[998]:.2f} ms",
+        f"slowest {max(taken):.1f} ms",
     )
 
 
@@ -254,7 +331,9 @@ def lists(count: int) -> None:
         begin = time.perf_counter()
         for _ in range(20):
             call()
-        say("10,000 sessions", f"{label:28}", f"{(time.perf_counter() - begin) / 20 * 1000:8.3f} ms")
+        say(
+            "10,000 sessions", f"{label:28}", f"{(time.perf_counter() - begin) / 20 * 1000:8.3f} ms"
+        )
     home.close()
 
 
@@ -268,7 +347,10 @@ def codecs(count: int) -> None:
         total = sum(map(len, bodies))
         say(f"none          {total / len(bodies):6.0f} B", "ratio 1.000")
         for level in (1, 2, 3):
-            for label, data in (("plain", None), ("dict", zstandard.ZstdCompressionDict(dictionary))):
+            for label, data in (
+                ("plain", None),
+                ("dict", zstandard.ZstdCompressionDict(dictionary)),
+            ):
                 if data is not None:
                     data.precompute_compress(level=level)
                 engine = zstandard.ZstdCompressor(level=level, dict_data=data, write_dict_id=False)
@@ -283,7 +365,8 @@ def codecs(count: int) -> None:
                 say(
                     f"zstd {level} {label:6} {total / len(bodies):6.0f} B",
                     f"ratio {sum(map(len, packed)) / total:.3f}",
-                    f"{taken / len(bodies) * 1e6:5.1f} µs", f"back {back / len(bodies) * 1e6:5.1f} µs",
+                    f"{taken / len(bodies) * 1e6:5.1f} µs",
+                    f"back {back / len(bodies) * 1e6:5.1f} µs",
                 )
 
 
@@ -294,7 +377,10 @@ def say(*words: str) -> None:
 
 def main() -> None:
     parts: dict[str, Callable[[int], None]] = {
-        "append": append, "codecs": codecs, "live": live, "lists": lists,
+        "append": append,
+        "codecs": codecs,
+        "live": live,
+        "lists": lists,
     }
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("part", nargs="*", choices=[*parts, []])

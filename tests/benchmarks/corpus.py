@@ -7,11 +7,7 @@ import random
 import uuid
 from pathlib import Path
 
-WORDS = (
-    "the function returns a list of paths which are read in order and then sorted by time so that "
-    "every caller sees the same result def class import self return yield async await for in if else "
-    "config settings value error handler request response session token buffer stream parse index"
-).split()
+WORDS = ["the", "function", "returns", "a", "list", "of", "paths", "which", "are", "read", "in", "order", "and", "then", "sorted", "by", "time", "so", "that", "every", "caller", "sees", "the", "same", "result", "def", "class", "import", "self", "return", "yield", "async", "await", "for", "in", "if", "else", "config", "settings", "value", "error", "handler", "request", "response", "session", "token", "buffer", "stream", "parse", "index"]
 
 
 def text(rng: random.Random, length: int) -> str:
@@ -19,14 +15,18 @@ def text(rng: random.Random, length: int) -> str:
     size = 0
     while size < length:
         word = rng.choice(WORDS)
-        parts.append(word if rng.random() > 0.06 else word + rng.choice([".\n", "(x)\n", " = {", "};\n"]))
+        parts.append(
+            word if rng.random() > 0.06 else word + rng.choice([".\n", "(x)\n", " = {", "};\n"])
+        )
         size += len(parts[-1]) + 1
     return " ".join(parts)[:length]
 
 
-def write_claude(root: Path, *, total_bytes: int, record_bytes: int, files: int, seed: int = 7) -> int:
+def write_claude(
+    root: Path, *, total_bytes: int, record_bytes: int, files: int, seed: int = 7
+) -> int:
     """Claude-like sessions below `root`; returns the number of records."""
-    rng = random.Random(seed)  # noqa: S311 - not for secrets
+    rng = random.Random(seed)
     folder = root / "projects" / "-w-app"
     folder.mkdir(parents=True, exist_ok=True)
     per_file = total_bytes // files
@@ -48,7 +48,9 @@ def write_claude(root: Path, *, total_bytes: int, record_bytes: int, files: int,
     return count
 
 
-def _record(rng: random.Random, session: str, parent: object, turn: int, size: int) -> dict[str, object]:
+def _record(
+    rng: random.Random, session: str, parent: object, turn: int, size: int
+) -> dict[str, object]:
     name = str(uuid.UUID(int=rng.getrandbits(128), version=4))
     stamp = f"2026-11-{1 + turn // 86400 % 28:02d}T{turn // 3600 % 24:02d}:{turn // 60 % 60:02d}:{turn % 60:02d}.000Z"
     common = {
@@ -60,7 +62,9 @@ def _record(rng: random.Random, session: str, parent: object, turn: int, size: i
         message: dict[str, object] = {"role": "user", "content": text(rng, room)}
         kind = "user"
     elif turn % 4 == 2:
-        content = [{"tool_use_id": f"toolu_{turn}", "type": "tool_result", "content": text(rng, room)}]
+        content = [
+            {"tool_use_id": f"toolu_{turn}", "type": "tool_result", "content": text(rng, room)}
+        ]
         message, kind = {"role": "user", "content": content}, "user"
     else:
         block: dict[str, object] = {"type": "text", "text": text(rng, max(20, room - 220))}

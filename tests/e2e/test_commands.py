@@ -318,7 +318,7 @@ def test_interrupted_demo_leaves_nothing(number: int, person: Person) -> None:
     assert process.stdout is not None
     assert b"{" in process.stdout.readline()
     process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (130, b"")
     assert list(folder.iterdir()) == []
 

@@ -66,7 +66,9 @@ class Home:
         if not path.exists():
             return 0
         with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10) as db:
-            tables = db.execute("SELECT count(*) FROM sqlite_master WHERE name='nodes'").fetchone()[0]
+            tables = db.execute("SELECT count(*) FROM sqlite_master WHERE name='nodes'").fetchone()[
+                0
+            ]
             return int(db.execute("SELECT count(*) FROM nodes").fetchone()[0]) if tables else 0
 
     def native_ids(self, session: str) -> list[str]:

@@ -45,9 +45,7 @@ class ToyReader:
         native = record.native or {}
         text = native.get("text")
         if not isinstance(text, str):
-            return [
-                Message(id=message_id, role="system", kind="meta", event_type="odd", text="")
-            ]
+            return [Message(id=message_id, role="system", kind="meta", event_type="odd", text="")]
         self._facts.messages += 1
         self._facts.title = self._facts.title or text
         return [Message(id=message_id, role="user", kind="user", event_type="said", text=text)]

@@ -18,8 +18,8 @@ NOTE = "capture.roots"
 class Backfill:
     """`all`, `new` or a duration, applied to the first sweep of each root only.
 
-    A root counts as swept once the sources found in it are stored, so that whatever is written while
-    the daemon is stopped is captured at the next start, in every mode.
+    A root counts as swept once the sources found in it are stored, so that whatever is written
+    while the daemon is stopped is captured at the next start, in every mode.
     """
 
     def __init__(

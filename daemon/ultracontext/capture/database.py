@@ -258,10 +258,19 @@ def _answerable(database: sqlite3.Connection, queries: tuple[Query, ...]) -> lis
 
 
 def _begin(database: sqlite3.Connection, queries: list[Query], progress: RowProgress) -> None:
-    """Checks that the rows at the marks are still those, and goes back to where they are."""
+    """Goes back to where the rows at the marks are still those."""
+
+    def first_from(query: Query, cursor: int) -> Any:
+        bound = {"cursor": cursor - 1, "limit": 1}
+        return database.execute(query.sql, bound).fetchone()
+
     for query in queries:
+        for mark in reversed(progress.marks_of(query.name)):
+            if first_from(query, mark.cursor) is not None:
+                break
+            progress.drop_from(query.name, mark)  # the last rows are gone: theirs are free again
         for mark in progress.marks_of(query.name):
-            row = database.execute(query.sql, {"cursor": mark.cursor - 1, "limit": 1}).fetchone()
+            row = first_from(query, mark.cursor)
             if row is not None and row[0] == mark.cursor and not progress.is_at(mark, row[1]):
                 progress.drop_from(query.name, mark)
                 break

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from ultracontext.capture.database import database_look
 from ultracontext.capture.source import Look
-from ultracontext.formats import AgentSpec, SourceFacts
+from ultracontext.formats import AgentSpec, Engine, SourceFacts
 
 MAX_DEPTH = 12
+MAX_AWAITED = 4
+"""Folders above a missing one that may be watched for its coming."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +31,15 @@ class Found:
 class Walk:
     """One sweep over all roots. Folders that cannot be read are collected, not raised."""
 
-    def __init__(self, agents: Sequence[AgentSpec], roots: Mapping[str, Sequence[Path]]) -> None:
+    def __init__(
+        self,
+        agents: Sequence[AgentSpec],
+        roots: Mapping[str, Sequence[Path]],
+        known: Callable[[str], SourceFacts | None],
+    ) -> None:
         self._agents = agents
         self._roots = roots
-        self._classified: dict[tuple[str, str], SourceFacts | None] = {}
+        self._known = known
         self.unreadable: list[tuple[str, str, str]] = []
         """(agent, path, reason) of this sweep."""
         self.folders: dict[str, bool] = {}
@@ -51,8 +59,18 @@ class Walk:
             if os.path.isdir(top):
                 self.folders[top] = True
                 yield from self._folder(spec, root, top, 0, set())
+            else:
+                self._await(top)
         if spec.files and os.path.isdir(root):
             self.folders.setdefault(root, False)
+
+    def _await(self, folder: str) -> None:
+        """Watches where a missing folder would appear, so that a new agent is found at once."""
+        for parent in list(Path(folder).parents)[:MAX_AWAITED]:
+            if parent.is_dir():
+                if parent != Path(parent.anchor):
+                    self.folders.setdefault(str(parent), False)
+                return
 
     def _folder(
         self, spec: AgentSpec, root: str, path: str, depth: int, seen: set[tuple[int, int]]
@@ -78,7 +96,9 @@ class Walk:
                 if facts is not None:
                     found = entry.stat()
                     if stat.S_ISREG(found.st_mode):
-                        yield Found(spec, root, entry.path, Look.of(found), facts)
+                        yield Found(
+                            spec, root, entry.path, look_of(entry.path, found, facts), facts
+                        )
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -95,17 +115,14 @@ class Walk:
         except OSError:
             return
         if stat.S_ISREG(found.st_mode):
-            yield Found(spec, root, path, Look.of(found), facts)
+            yield Found(spec, root, path, look_of(path, found, facts), facts)
 
     def classify(self, spec: AgentSpec, root: str, path: str) -> SourceFacts | None:
-        """What the path says; asked once per path."""
-        key = (spec.slug, path)
-        if key not in self._classified:
-            if len(self._classified) > 200_000:
-                self._classified.clear()
-            relative = PurePosixPath(path[len(root) :].lstrip(os.sep))
-            self._classified[key] = spec.classify(relative)
-        return self._classified[key]
+        """What the path says; known sources are not asked again."""
+        known = self._known(path)
+        if known is not None:
+            return known
+        return spec.classify(PurePosixPath(path[len(root) :].lstrip(os.sep)))
 
     def locate(self, path: str) -> Found | None:
         """The source that a single path is, if it is one and exists."""
@@ -122,3 +139,8 @@ class Walk:
                 for found in self._file(spec, root, path):
                     return found
         return None
+
+
+def look_of(path: str, found: os.stat_result, facts: SourceFacts) -> Look:
+    """A database counts as changed when its write-ahead log is."""
+    return database_look(path, found) if facts.engine is Engine.DATABASE else Look.of(found)

@@ -14,25 +14,26 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import structlog
-
+from ultracontext.capture.database import RowProgress, database_of, read_rows, skip_rows
+from ultracontext.capture.document import UNFINISHED, read_document
 from ultracontext.capture.ingest import Batch, Ingest
 from ultracontext.capture.lineage import Lineage
 from ultracontext.capture.queue import WorkQueue
 from ultracontext.capture.readers import Readers
-from ultracontext.capture.registry import Registry
+from ultracontext.capture.registry import ACTIVE_FILES, Registry
 from ultracontext.capture.source import Change, Look, Source, verify_blocks
 from ultracontext.capture.status import CaptureStatus, Committed, SourceError, Summary
-from ultracontext.capture.tail import read_slice
+from ultracontext.capture.tail import Slice, read_slice
 from ultracontext.capture.watch import Watcher
-from ultracontext.errors import CaptureError, RedactionError, StoreError
-from ultracontext.formats import AgentSpec
+from ultracontext.errors import RedactionError, StoreError, UltraContextError
+from ultracontext.formats import AgentSpec, Engine
+from ultracontext.logs import get_logger
 from ultracontext.model import captured_context_id
 from ultracontext.model.failpoint import failpoint
 from ultracontext.redaction import Redactor
 from ultracontext.store.base import SpaceStore
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 ACTIVE_SECONDS = 600.0
 FAST_SECONDS = 30.0
@@ -40,6 +41,8 @@ REST_SECONDS = 60.0
 """A file that has not grown for so long is compared once with what was read of it."""
 SWEEP_GAP_SECONDS = 1.0
 """Wanted sweeps keep so far apart."""
+UNFINISHED_SECONDS = 1.0
+"""A document that was met half written is looked at again after so long."""
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 60.0
 
@@ -49,7 +52,8 @@ class CaptureOptions:
     """Settings of capture, in seconds and bytes."""
 
     backfill: str = "all"
-    """`all`, `new`, or a duration such as `24h`: what of the files that lie there at the first start."""
+    """`all`, `new`, or a duration such as `24h`: what of the files that lie there at the first
+    start."""
     dedup_ttl_seconds: float = 30 * 86400.0
     sweep_seconds: float = 30.0
     poll_seconds: float = 0.25
@@ -287,7 +291,7 @@ class CaptureEngine:
         with self._lock:
             hints, self._hints = self._hints, set()
         for path in hints:
-            source = self._registry.meet_path(path)
+            source = self._registry.meet_path(database_of(path) or path)
             if source is not None:
                 self._enqueue(source, hot=True)
 
@@ -344,54 +348,95 @@ class CaptureEngine:
         return self._monotonic() - self._batch_since >= options.batch_seconds
 
     def _read(self, source: Source) -> bool:
-        """Reads one slice; True when the source may have more."""
+        """Reads one slice; True when the source may have more. One source's fault stays with it."""
         try:
-            part = read_slice(source, self._secret)
+            part = self._slice(source)
             if part.change is Change.REPLACED:
-                self._registry.detach(source)
-                found = self._registry.meet_path(source.path)
-                if found is not None:
-                    self._enqueue(found, hot=True)
+                self._replaced(source)
                 return False
-            if part.records:
-                self._ingest.take(source, part.records, self._batch)
-                if time.time() - source.look.mtime_ns / 1e9 < ACTIVE_SECONDS:
-                    self._registry.grew(source, self._monotonic())
-                source.failures, source.problem = 0, None
-                self._looked.add(source.saved.source_id)
-            elif source.dirty:
-                self._batch.sources[source.saved.source_id] = source
-        except FileNotFoundError:
-            self._registry.lost(source)
-            source.waiting_since = 0.0
-            return False
-        except RedactionError as error:
-            source.restore()
-            self._set_aside(source, "redaction", error.message, error.hint)
-            return False
-        except StoreError as error:
-            self._store_failed(error)
-            return True
-        except CaptureError as error:
-            self._set_aside(source, error.code, error.message, error.hint)
-            return False
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            self._set_aside(source, "unreadable", f"a session file cannot be read ({reason})", "")
-            return False
+            self._take(source, part)
+        except Exception as error:  # noqa: BLE001 - the others go on; it is named in the status
+            return self._failed(source, error)
         self._problems.pop(f"source:{source.saved.source_id}", None)
         if part.more:
             return True
         self._at_end(source, bool(part.records) or part.change is Change.REWRITTEN)
         return False
 
+    def _slice(self, source: Source) -> Slice:
+        match source.facts.engine:
+            case Engine.DOCUMENT:
+                return read_document(source, self._secret)
+            case Engine.DATABASE:
+                return self._rows(source)
+            case Engine.APPEND_LOG | Engine.COMPRESSED_LOG:
+                return read_slice(source, self._secret)
+
+    def _rows(self, source: Source) -> Slice:
+        if source.rows is None:
+            source.rows = RowProgress(self._secret, source.state.get("rows"))
+        if source.skip_until:
+            skip_rows(source, source.rows)
+            source.skip_until, source.dirty = 0, True
+        return read_rows(source, source.rows)
+
+    def _replaced(self, source: Source) -> None:
+        self._registry.detach(source)
+        found = self._registry.meet_path(source.path)
+        if found is not None:
+            self._enqueue(found, hot=True)
+
+    def _take(self, source: Source, part: Slice) -> None:
+        if part.records:
+            self._ingest.take(source, part.records, self._batch)
+            if time.time() - source.look.mtime_ns / 1e9 < ACTIVE_SECONDS:
+                self._registry.grew(source, self._monotonic())
+            source.failures, source.problem = 0, None
+            self._looked.add(source.saved.source_id)
+        elif source.dirty:
+            self._batch.sources[source.saved.source_id] = source
+
+    def _failed(self, source: Source, error: Exception) -> bool:
+        """Takes back what was read ahead, and sets the source aside; True when it is to go on."""
+        match error:
+            case StoreError():
+                self._batch.sources[source.saved.source_id] = source
+                self._roll_back(self._batch)
+                self._store_failed(error)
+                return False
+            case FileNotFoundError():
+                self._registry.lost(source)
+                source.waiting_since = 0.0
+            case RedactionError():
+                source.restore()
+                self._set_aside(source, "redaction", error.message, error.hint)
+            case UltraContextError():
+                source.restore()
+                self._set_aside(source, error.code, error.message, error.hint)
+            case OSError():
+                source.restore()
+                reason = error.strerror or type(error).__name__
+                self._set_aside(source, "unreadable", f"a file cannot be read ({reason})", "")
+            case _:
+                source.restore()
+                name = type(error).__name__
+                log.error("source_failed", agent=source.spec.slug, error=name)
+                self._set_aside(source, "internal", f"a source failed ({name})", "Report it.")
+        return False
+
     def _at_end(self, source: Source, grown: bool) -> None:
         before = source.seen
         source.seen = source.look
         source.waiting_since = 0.0
+        if source.problem == UNFINISHED:
+            source.retry_at = self._monotonic() + UNFINISHED_SECONDS
+            self._queue.sleep(source)
+            return
         if grown and self._registry.is_active(source):
             self._resting[source.saved.source_id] = (self._monotonic() + REST_SECONDS, source)
             self._resting.move_to_end(source.saved.source_id)
+            if len(self._resting) > 2 * ACTIVE_FILES:
+                self._resting.popitem(last=False)
         changed = before is not None and before != source.look
         if not grown and changed and source.position:
             self._idle.append(self._verify(source))

@@ -1,7 +1,7 @@
 """From raw records to a batch: masked first, then assigned, told from what is known, and read.
 
-The order of steps is the promise: nothing after `redact` sees an unmasked byte, and nothing is fed to
-a reader that the store already holds.
+The order of steps is the promise: nothing after `redact` sees an unmasked byte, and nothing is fed
+to a reader that the store already holds.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ class Ingest:
             if same and not in_place:
                 batch.count("duplicates")
                 return
-            if not same and revision == 0 and self._is_copy(source, before):
+            if not same and not in_place and revision == 0 and self._is_copy(source, before):
                 self._branch(candidate, batch)
             else:
                 revision += 1
@@ -227,15 +227,14 @@ class Ingest:
         self._add(candidate, identity, revision, batch)
 
     def _identity(self, candidate: Candidate, revision: int) -> EventId:
-        return event_id(
-            candidate.source.spec.slug, candidate.session_id, candidate.name, revision
-        )
+        return event_id(candidate.source.spec.slug, candidate.session_id, candidate.name, revision)
 
     def _known(self, identity: EventId) -> KnownEvent | None:
         return self._store.known_events([identity]).get(identity)
 
     def _is_copy(self, source: Source, before: KnownEvent) -> bool:
-        """Whether other content under a known name is a copy gone on elsewhere, not an edit in place."""
+        """Whether other content under a known name is a copy gone on elsewhere, not an edit in
+        place."""
         return (
             source.branch is None
             and before.source_id is not None

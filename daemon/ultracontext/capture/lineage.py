@@ -20,7 +20,7 @@ class Lineage:
         self._store = store
         self._redactor = redactor
         self._specs = {spec.slug: spec for spec in agents if spec.relate is not None}
-        self._kin: dict[tuple[str, str], set[str]] = {}
+        self._kin: dict[tuple[str, str], tuple[str, ...]] = {}
         self._due: deque[tuple[str, str, str]] = deque()
         self._loaded = False
 
@@ -29,13 +29,14 @@ class Lineage:
         if facts is None or facts.lineage_key is None or agent not in self._specs:
             return
         self._load()
-        kin = self._kin.setdefault((agent, facts.lineage_key), set())
+        kin = self._kin.get((agent, facts.lineage_key), ())
         if session_id not in kin:
             self._due.extend((agent, session_id, other) for other in sorted(kin))
-            kin.add(session_id)
+            self._kin[agent, facts.lineage_key] = (*kin, session_id)
 
     def _load(self) -> None:
-        """Families of what is stored; pairs that an earlier run did not come to relate are due again."""
+        """Families of what is stored; pairs that an earlier run did not come to relate are due
+        again."""
         if self._loaded:
             return
         self._loaded = True
@@ -44,7 +45,8 @@ class Lineage:
             for row in self._store.contexts(agent=slug, limit=0, children=True):
                 if row.facts.lineage_key is None:
                     continue
-                self._kin.setdefault((slug, row.facts.lineage_key), set()).add(row.session_id)
+                key = (slug, row.facts.lineage_key)
+                self._kin[key] = (*self._kin.get(key, ()), row.session_id)
                 if row.facts.parent_session is None:
                     orphans.add((slug, row.session_id))
         for (slug, _), members in self._kin.items():

@@ -1,7 +1,7 @@
 """Lines of a log, and what can be saved of a damaged one.
 
-Lines end at LF only; U+2028, U+0085, form feed and a lone CR are text. Nothing is guessed: a piece is
-sound only if it parses alone as one JSON object.
+Lines end at LF only; U+2028, U+0085, form feed and a lone CR are text. Nothing is guessed: a piece
+is sound only if it parses alone as one JSON object.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ def _object_end(text: str, place: int) -> int | None:
 
 
 def _next_record(line: bytes, text: str, place: int) -> int:
-    """Where the next sound record begins after a damaged one at `place`; the line's end if none does."""
+    """Where the next sound record begins after a damaged one at `place`; the line's end if none
+    does."""
     found = line.find(b'{"', place + 1)
     for _ in range(MAX_CANDIDATES):
         if found < 0:

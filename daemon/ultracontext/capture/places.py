@@ -56,8 +56,8 @@ def keyed_digest(secret: bytes, data: bytes) -> bytes:
 class PrefixDigest:
     """Chained digest of a file's bytes from its begin, block by block.
 
-    The value depends on the bytes alone, not on how they were read. After `resume` at most one block
-    of the file has to be read again.
+    The value depends on the bytes alone, not on how they were read. After `resume` at most one
+    block of the file has to be read again.
     """
 
     __slots__ = ("_block", "_chain", "_filled", "_secret", "place")
@@ -100,7 +100,8 @@ class PrefixDigest:
 
     @classmethod
     def resume(cls, secret: bytes, value: bytes, place: int, block: bytes) -> PrefixDigest | None:
-        """Goes on from a saved value; `block` are the file's bytes from the last block's begin to `place`.
+        """Goes on from a saved value; `block` are the file's bytes from the last block's begin to
+        `place`.
 
         None when those bytes are not the ones that were digested.
         """

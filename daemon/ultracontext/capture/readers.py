@@ -1,8 +1,8 @@
 """Readers of sessions that are being captured, kept in step with the store.
 
-A reader that was fed every record of its session gives exact facts with each commit. One that was not
-(the session was captured by an earlier run) only tells kinds apart until it has been caught up, record by
-record, in idle time.
+A reader that was fed every record of its session gives exact facts with each commit. One that was
+not (the session was captured by an earlier run) only tells kinds apart until it has been caught up,
+record by record, in idle time.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 
 import msgspec
-import structlog
 
 from ultracontext.formats import AgentSpec, SessionReader
+from ultracontext.logs import get_logger
 from ultracontext.model import Base, Message, MessageId, SessionFacts, message_id
 from ultracontext.redaction import MaskedRecord, Redactor
 from ultracontext.store.base import ContextRow, FactsUpdate, SpaceStore
 from ultracontext.store.beginning import Beginnings, remask
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 KEPT = 128
 """Readers in memory between two batches."""
@@ -45,9 +45,7 @@ class Kept:
 class Readers:
     """The readers of one engine."""
 
-    def __init__(
-        self, store: SpaceStore, redactor: Redactor, agents: Sequence[AgentSpec]
-    ) -> None:
+    def __init__(self, store: SpaceStore, redactor: Redactor, agents: Sequence[AgentSpec]) -> None:
         self._specs = {spec.slug: spec for spec in agents}
         self._store = store
         self._redactor = redactor
@@ -104,7 +102,8 @@ class Readers:
         return facts
 
     def trim(self) -> None:
-        """Lets go of the readers that were used longest ago. Between batches only: a batch needs all."""
+        """Lets go of the readers that were used longest ago. Between batches only: a batch needs
+        all."""
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
 

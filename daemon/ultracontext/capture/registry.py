@@ -11,16 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from ultracontext.capture.backfill import Backfill
-from ultracontext.capture.discover import Found, Walk
+from ultracontext.capture.discover import Found, Walk, look_of
 from ultracontext.capture.places import keyed_digest, opened
 from ultracontext.capture.source import Look, Source, fingerprint, skip_of
-from ultracontext.formats import AgentSpec, Engine, SourceFacts
+from ultracontext.formats import AgentSpec, SourceFacts
 from ultracontext.redaction import Redactor
 from ultracontext.store.base import CaptureBatch, Checkpoint, SpaceStore
 
 ACTIVE_FILES = 64
-
-READABLE = (Engine.APPEND_LOG, Engine.COMPRESSED_LOG)
 
 
 class Registry:
@@ -40,7 +38,7 @@ class Registry:
         self._store = store
         self._redactor = redactor
         self._secret = secret
-        self.walk = Walk(agents, roots)
+        self.walk = Walk(agents, roots, self._facts_of)
         self.real_roots: dict[str, list[str]] = {
             slug: [os.path.realpath(root) for root in found] for slug, found in roots.items()
         }
@@ -57,14 +55,15 @@ class Registry:
         return len(self._by_path)
 
     def sweep(self) -> Iterator[Source]:
-        """Sources that may have something to read. Raises StoreError when checkpoints cannot be read."""
+        """Sources that may have something to read. Raises StoreError when checkpoints cannot be
+        read."""
         self._load()
         self._backfill.begin()
         met: set[str] = set()
         fresh: list[Source] = []
         due: list[Source] = []
         for found in self.walk:
-            if found.facts.engine not in READABLE or found.path in met:
+            if found.path in met:
                 continue
             met.add(found.path)
             known = found.path in self._by_path
@@ -79,6 +78,11 @@ class Registry:
         self._remember(fresh)
         self._backfill.end()
         return iter(due)
+
+    def _facts_of(self, path: str) -> SourceFacts | None:
+        """What was found out about a path at an earlier sweep."""
+        known = self._by_path.get(path)
+        return known.facts if known is not None else None
 
     def _remember(self, fresh: list[Source]) -> None:
         """Decisions to leave a part out are durable before the first byte is read."""
@@ -104,7 +108,7 @@ class Registry:
     def meet_path(self, path: str) -> Source | None:
         """The source at a path that was hinted at, if it is one with something to read."""
         found = self.walk.locate(path)
-        if found is None or found.facts.engine not in READABLE:
+        if found is None:
             return None
         source = self._meet(found)
         return source if source is not None and source.look != source.seen else None
@@ -114,7 +118,8 @@ class Registry:
         source = self._by_path.get(found.path)
         if source is not None:
             if (source.look.device, source.look.inode) == inode:
-                source.look = found.look
+                if source.look != found.look:
+                    source.look = found.look
                 return source
             self.detach(source)
         moved = self._by_inode.get(inode)
@@ -214,16 +219,18 @@ class Registry:
 
     def _masked(self, text: str) -> str:
         clean = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-        return self._redactor.text(clean)
+        masked = self._redactor.text(clean)
+        return text if masked == text else masked
 
     def _masked_facts(self, facts: SourceFacts) -> SourceFacts:
         changed: dict[str, Any] = {}
         for name in ("session_hint", "parent_hint"):
             value = getattr(facts, name)
-            if value is not None:
-                changed[name] = self._masked(value)
-        if facts.extra:
-            changed["extra"] = {k: self._masked(v) for k, v in facts.extra.items()}
+            if value is not None and (masked := self._masked(value)) != value:
+                changed[name] = masked
+        extra = {k: self._masked(v) for k, v in facts.extra.items()}
+        if extra != facts.extra:
+            changed["extra"] = extra
         return replace(facts, **changed) if changed else facts
 
     def _rename(self, source: Source, found: Found) -> None:
@@ -261,7 +268,7 @@ class Registry:
     def look(self, source: Source) -> Look | None:
         """A fresh stat of the source's path, None when it is gone."""
         try:
-            return Look.of(os.stat(source.path))
+            return look_of(source.path, os.stat(source.path), source.facts)
         except OSError:
             return None
 

@@ -1,7 +1,7 @@
 """One source of one agent: who it is, how far it is read, whether it is still the same.
 
-A file is known by device, inode and a fingerprint of its head, never by its path. Everything here is
-in memory; what must survive is in the `Checkpoint` that commits with the events.
+A file is known by device, inode and a fingerprint of its head, never by its path. Everything here
+is in memory; what must survive is in the `Checkpoint` that commits with the events.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from ultracontext.capture.places import (
     opened,
     read_at,
 )
-from ultracontext.formats import AgentSpec, Assigner, SourceFacts
+from ultracontext.formats import AgentSpec, Assigner, Engine, SourceFacts
 from ultracontext.store.base import Checkpoint
 
 if TYPE_CHECKING:
+    from ultracontext.capture.database import RowProgress
     from ultracontext.capture.tail import LongLine, Stream
 
 TAIL_BYTES = 64
@@ -56,6 +57,10 @@ class Look:
         return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
+NOWHERE = Look(0, 0, 0, 0, 0)
+"""Stands in a checkpoint while a file is not read to its end: the next start reads on."""
+
+
 @dataclass(slots=True, eq=False)
 class Source:
     """A file being followed. `saved` is what the store holds, the rest runs ahead of it."""
@@ -77,6 +82,8 @@ class Source:
     """The last bytes before `position`, to see at once that they are still there."""
     long_line: LongLine | None = None
     """A line above 8 MiB whose end is being looked for."""
+    rows: RowProgress | None = None
+    """How far each table is read, for a database; saved as `rows` beside the assigner's state."""
     stream: Stream | None = None
     """Decompression under way, for a compressed log."""
     scanned: int = 0
@@ -99,7 +106,7 @@ class Source:
     def rewind(self) -> None:
         """Back to the begin: the content changed. Ids make the second reading harmless."""
         self.position = self.ordinal = self.scanned = 0
-        self.long_line = self.stream = None
+        self.long_line = self.stream = self.rows = None
         self.assigner = None
         self.state = {}
         self.prefix = None
@@ -114,7 +121,7 @@ class Source:
         self.branch, self.state = self.saved.branch, self.saved.state
         self.skip_until = skip_of(self.saved.mode)
         self.scanned = 0
-        self.long_line = self.stream = None
+        self.long_line = self.stream = self.rows = None
         self.assigner = None
         self.prefix = None
         self.tail = b""
@@ -125,7 +132,7 @@ class Source:
         """Lets go of what can be had again from the checkpoint and at most one block of the file."""
         if not self.dirty and self.stored:
             self.state = self.saved.state
-            self.assigner = self.prefix = self.stream = None
+            self.assigner = self.prefix = self.stream = self.rows = None
             self.tail = b""
 
     def checkpoint(self, secret: bytes) -> Checkpoint:
@@ -135,15 +142,19 @@ class Source:
         else:
             prefix = self.saved.prefix if self.position else b""
         state = self.assigner.state() if self.assigner is not None else self.state
+        if self.rows is not None:
+            state = {**state, "rows": self.rows.state()}
+        read = self.seen is self.look or self.skip_until >= self.look.size > 0
+        end = self.look if read else NOWHERE
         return msgspec.structs.replace(
             self.saved,
             path=self.masked_path,
             path_digest=keyed_digest(secret, os.fsencode(self.path)),
             device=self.look.device,
             inode=self.look.inode,
-            size=self.look.size,
-            mtime_ns=self.look.mtime_ns,
-            ctime_ns=self.look.ctime_ns,
+            size=end.size,
+            mtime_ns=end.mtime_ns,
+            ctime_ns=end.ctime_ns,
             position=self.position,
             ordinal=self.ordinal,
             prefix=prefix,
@@ -156,7 +167,9 @@ class Source:
 
     @property
     def pending_bytes(self) -> int:
-        """Bytes that are written and may hold complete records."""
+        """Bytes that are written and may hold complete records; 0 for a database."""
+        if self.facts.engine is Engine.DATABASE:
+            return 0
         return max(0, self.look.size - max(self.position, self.scanned))
 
 
@@ -202,7 +215,8 @@ def reset_fingerprint(source: Source, secret: bytes, descriptor: int) -> None:
 def resume_prefix(source: Source, secret: bytes, descriptor: int) -> bool:
     """Readies `source.prefix` for reading on; False when the bytes before `position` changed.
 
-    Reads at most one block again: an older block that was edited in place is found by `verify_prefix`.
+    Reads at most one block again: an older block that was edited in place is found by
+    `verify_prefix`.
     """
     if source.prefix is not None and source.prefix.place == source.position:
         start = source.position - len(source.tail)
@@ -218,7 +232,8 @@ def resume_prefix(source: Source, secret: bytes, descriptor: int) -> bool:
 
 
 def verify_blocks(source: Source, secret: bytes) -> Iterator[bool | None]:
-    """Reads all bytes before `position` again, 8 MiB a step: None after each step, then the verdict.
+    """Reads all bytes before `position` again, 8 MiB a step: None after each step, then the
+    verdict.
 
     Raises OSError when the file is gone. A verdict for a position that has moved on means nothing.
     """

@@ -72,7 +72,8 @@ class Stream:
 
 
 def read_slice(source: Source, secret: bytes, limit: int = SLICE_BYTES) -> Slice:
-    """The next complete records. Moves `position` past them; `ordinal` is moved by who counts records.
+    """The next complete records. Moves `position` past them; `ordinal` is moved by who counts
+    records.
 
     Raises OSError when the file cannot be read, CaptureError when its compression is damaged.
     """

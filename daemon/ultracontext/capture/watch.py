@@ -6,16 +6,16 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import structlog
+from ultracontext.logs import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class Watcher:
     """Watches folders through watchdog, as far as the system lets it.
 
-    `mode` is `events`, or `polling: <reason>` once a watch was refused; sweeps and the polling of active
-    files go on either way.
+    `mode` is `events`, or `polling: <reason>` once a watch was refused; sweeps and the polling of
+    active files go on either way.
     """
 
     def __init__(self, hint: Callable[[str], None], sweep: Callable[[], None]) -> None:
@@ -45,7 +45,7 @@ class Watcher:
         refused: OSError | RuntimeError | None = None
         for folder, recursive in folders.items():
             known = self._watched.get(folder)
-            if known is not None and known[0] == _inode(folder):
+            if known is not None and known[0] == (_inode(folder), recursive):
                 continue
             try:
                 self._replace(folder, known, recursive)
@@ -77,7 +77,7 @@ class Watcher:
         watch = self._observer.schedule(
             _handler(self._hint, self._sweep), folder, recursive=recursive, event_filter=wanted
         )
-        self._watched[folder] = (_inode(folder), watch)
+        self._watched[folder] = ((_inode(folder), recursive), watch)
 
     def _start_again(self) -> None:
         """A watcher whose thread ended is replaced; the sweep finds what it missed."""

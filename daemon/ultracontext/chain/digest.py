@@ -1,8 +1,8 @@
 """The chained digest of nodes.
 
-A node's link is the hash of the link before it and the hash of its content at birth, so that no node
-can be changed, dropped or moved unseen. The link before an appended node is that of the first row at
-the position before; before an edit or a revision it is that of the row which it replaces.
+A node's link is the hash of the link before it and the hash of its content at birth, so that no
+node can be changed, dropped or moved unseen. The link before an appended node is that of the first
+row at the position before; before an edit or a revision it is that of the row which it replaces.
 """
 
 from __future__ import annotations

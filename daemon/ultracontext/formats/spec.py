@@ -48,9 +48,9 @@ class DocumentShape:
 class Query:
     """One table of a database source, read by row cursor.
 
-    `sql` binds `:cursor` and `:limit` and gives rows (cursor, key, value) in rising order of cursor, an
-    integer. A row becomes the record `{"table": name, "key": key, "value": value}`; a value of bytes
-    that is no UTF-8 becomes `{"base64": …}`.
+    `sql` binds `:cursor` and `:limit` and gives rows (cursor, key, value) in rising order of
+    cursor, an integer. A row becomes the record `{"table": name, "key": key, "value": value}`; a
+    value of bytes that is no UTF-8 becomes `{"base64": …}`.
     """
 
     name: str
@@ -92,15 +92,16 @@ class Assignment(msgspec.Struct, frozen=True):
     """Whose record this is."""
 
     session_id: str | None
-    """None: the record belongs to no session (yet); capture keeps it under the source's own name."""
+    """None: the record belongs to no session (yet); capture keeps it under the source's own name.
+    """
     record_id: str | None = None
     """The record's own id, unique in its session; None = its ordinal in the source names it."""
     skip: str | None = None
     """A reason to leave the record out (counted under `skipped`), or None."""
     needs: tuple[Need, ...] = ()
     revision: int | None = None
-    """Which content under `record_id` this is, where the source repeats ids (0 for the first); None =
-    capture counts: other content of the same source is the next revision."""
+    """Which content under `record_id` this is, where the source repeats ids (0 for the first); None
+    = capture counts: other content of the same source is the next revision."""
 
 
 class Assigner(Protocol):
@@ -121,7 +122,8 @@ class SessionReader(Protocol):
         """Messages of this record. Never raises on odd input: unknown kinds become `meta`."""
 
     def settle(self, messages: list[Message]) -> list[Message]:
-        """The final list, once all records are fed: twins removed, undone turns marked, results paired.
+        """The final list, once all records are fed: twins removed, undone turns marked, results
+        paired.
 
         A call's `tool.output` and `is_error` are filled from its result here."""
 
@@ -155,5 +157,5 @@ class AgentSpec:
     reader: Callable[[str], SessionReader]
     """(session id) → fresh reader."""
     relate: Callable[[Iterable[MaskedRecord], Iterable[MaskedRecord]], str | None] | None = None
-    """(records of a, records of b), both sharing a lineage key → `a` if a is a fork of b, `b` if b is
-    a fork of a, None if they are not related."""
+    """(records of a, records of b), both sharing a lineage key → `a` if a is a fork of b, `b` if b
+    is a fork of a, None if they are not related."""

@@ -1,9 +1,9 @@
 """Named places where a test may stop, kill or fail the process.
 
 Off unless `arm` is called, which the command line does with `ULTRACONTEXT_FAILPOINTS`, a list of
-`name=action[:n]` by commas: at the n-th time (default the first) that `name` is passed, `kill` sends
-SIGKILL to this process, `error` raises OSError(EIO), `exit` leaves with status 86. The list below is
-complete; an unknown name is refused.
+`name=action[:n]` by commas: at the n-th time (default the first) that `name` is passed, `kill`
+sends SIGKILL to this process, `error` raises OSError(EIO), `exit` leaves with status 86. The list
+below is complete; an unknown name is refused.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ class Base(msgspec.Struct, frozen=True, kw_only=True):
     end: int
     """First place that no longer belongs to this session."""
     unit: Literal["native", "position"] = "native"
-    """`native`: the reader's `covers` decides what `end` means; `position`: place in the context."""
+    """`native`: the reader's `covers` decides what `end` means; `position`: place in the context.
+    """
 
 
 class SessionFacts(msgspec.Struct, kw_only=True, omit_defaults=True):

@@ -36,7 +36,8 @@ class Event(msgspec.Struct, kw_only=True):
     event_type: str = ""
     call_id: str | None = None
     time_ms: int | None = None
-    """The event's own time, milliseconds since 1970; None = unknown (the store takes the one before)."""
+    """The event's own time, milliseconds since 1970; None = unknown (the store takes the one
+    before)."""
 
 
 class Checkpoint(msgspec.Struct, kw_only=True):
@@ -64,7 +65,8 @@ class Checkpoint(msgspec.Struct, kw_only=True):
     prefix: bytes
     """Chained keyed digest of all bytes before `position`."""
     mode: str = "all"
-    """Backfill decision, made once: `all` or `skip` (what lay there at the first start was left out)."""
+    """Backfill decision, made once: `all` or `skip` (what lay there at the first start was left
+    out)."""
     branch: str | None = None
     """Suffix `~<8 hex>` once this copy continued on its own."""
     state: Mapping[str, Any] = {}
@@ -167,7 +169,8 @@ class SpaceStore(Protocol):
         """Place of a captured node in its context, None if there is no such node."""
 
     def append(self, batch: CaptureBatch, *, now: datetime) -> None:
-        """Nodes, dedup rows, facts and checkpoints in one transaction; raises StoreError, then nothing is stored.
+        """Nodes, dedup rows, facts and checkpoints in one transaction; raises StoreError, then
+        nothing is stored.
 
         An event id that is stored already is left out and counted in the total `present`."""
 
@@ -208,7 +211,8 @@ class SpaceStore(Protocol):
     ) -> Iterator[StoredNode]:
         """In order of position, by keyset pages; no read transaction is held between pages.
 
-        Without `all_revisions`, only the newest revision of each record, at the place of the first."""
+        Without `all_revisions`, only the newest revision of each record, at the place of the
+        first."""
 
     def save_facts(self, updates: Sequence[FactsUpdate], *, nodes: Mapping[str, int]) -> None:
         """Facts computed later; kept only while the context still has as many nodes as given.
@@ -225,4 +229,8 @@ class Store(Protocol):
     """A store as a whole. It reads nothing: that needs a space."""
 
     def within(self, space: str) -> SpaceStore: ...
+    def maintain(self) -> None:
+        """A bounded step (≤ 50 ms) of upkeep for idle moments, say each minute; never raises
+        StoreError."""
+
     def close(self) -> None: ...

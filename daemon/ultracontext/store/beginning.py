@@ -1,12 +1,13 @@
 """Sessions that begin with a part of another: their records, the other's first.
 
-A base is followed through any number of sessions; a circle or a chain longer than `DEEPEST` ends there
-as if the rest had not been captured.
+A base is followed through any number of sessions; a circle or a chain longer than `DEEPEST` ends
+there as if the rest had not been captured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import msgspec
 
@@ -99,7 +100,9 @@ class Beginnings:
             return known
         reader = spec.reader(row.session_id)
         for node in self.store.nodes(row.context_id, until=PROBED):
-            reader.feed(remask(node, row.agent, self.redactor), message_id(node.event_id))
+            record = remask(node, row.agent, self.redactor)
+            with suppress(Exception):  # a reader's bug must not hide the whole session
+                reader.feed(record, message_id(node.event_id))
             if (found := reader.facts().base) is not None:
                 return found
         return None

@@ -222,7 +222,8 @@ class MemorySpaceStore:
     ) -> list[ContextRow]:
         path = project.rstrip("/") if project is not None else None
         found = []
-        for root in reversed(sorted(self._roots.values(), key=lambda r: r.updated_ms)):
+        newest = sorted(self._roots.values(), key=lambda r: r.updated_ms, reverse=True)
+        for root in newest:
             row = root.row()
             place = row.facts.project_path
             if (

@@ -19,8 +19,8 @@ def open_store(url: str | Path, *, mode: Mode = "rw", migrate: bool = False) -> 
     """Opens the store that a URL (`sqlite:///path`, `memory://`) or a path names.
 
     `migrate` makes the store, or brings its schema up to date, first; only the holder of the daemon
-    lock may ask for it. Raises SettingsError for a URL that names no store, StoreError where it cannot
-    be opened: `store-missing`, `store-older`, `store-newer`, `store-foreign`, `store-open` …
+    lock may ask for it. Raises SettingsError for a URL that names no store, StoreError where it
+    cannot be opened: `store-missing`, `store-older`, `store-newer`, `store-foreign`, `store-open` …
     """
     scheme, path = parse_store_url(url)
     if scheme == "memory":

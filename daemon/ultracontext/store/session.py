@@ -1,7 +1,7 @@
 """A stored context as a session: what `show`, search, MCP and a switch read.
 
-Nodes are masked again under today's rules, then read by today's reader of their agent, so that better
-rules and better readers also serve what was captured before.
+Nodes are masked again under today's rules, then read by today's reader of their agent, so that
+better rules and better readers also serve what was captured before.
 """
 
 from __future__ import annotations

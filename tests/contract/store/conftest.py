@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from ultracontext.model import RawRecord, SessionFacts, event_id
 from ultracontext.redaction import Redactor, load_redactor
 from ultracontext.store import (

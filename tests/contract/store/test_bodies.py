@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from ultracontext.model import event_id
 from ultracontext.store import CaptureBatch, SpaceStore, Store
 
@@ -38,8 +39,9 @@ def test_odd_values_round_trip(space: SpaceStore, make: Any, data: bytes) -> Non
 @given(
     st.lists(
         st.dictionaries(st.text(), st.recursive(
-            st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False, allow_infinity=False),
-            lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8,
+            st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False,
+            allow_infinity=False), lambda inner: st.lists(inner) | st.dictionaries(st.text(),
+            inner), max_leaves=8,
         )),
         max_size=8,
     )
@@ -59,7 +61,12 @@ def test_any_value_round_trips(store: Store, make: Any, values: list[Any]) -> No
 @pytest.mark.parametrize("size", [300_000, 20_000_000])
 def test_large_strings_go_as_parts(space: SpaceStore, make: Any, size: int) -> None:
     text = ("0123456789 abc\n\U0001f600" * (size // 17))[:size] + "end"
-    value = {"n": 12345678901234567890123, "list": [1, {"deep": text}], "z": "\ud800", "other": text}
+    value = {
+        "n": 12345678901234567890123,
+        "list": [1, {"deep": text}],
+        "z": "\ud800",
+        "other": text,
+    }
     make.append(space, make.event(0, data=json.dumps(value).encode()), make.event(1))
     node, after = space.nodes(space.find("s1").context_id)
     assert json.loads(node.body) == value

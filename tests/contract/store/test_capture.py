@@ -117,9 +117,17 @@ def test_newest_revision_stands_at_the_place_of_the_first(space: SpaceStore, mak
     make.append(space, *[make.event(i) for i in range(3)])
     make.append(space, make.event(1, revision=1, data=b'{"v":1}'))
     make.append(
-        space, make.event(1, revision=2, data=b'{"v":2}'), make.event(3), make.event(3, revision=1, data=b'{"v":9}')
+        space,
+        make.event(1, revision=2, data=b'{"v":2}'),
+        make.event(3),
+        make.event(3, revision=1, data=b'{"v":9}'),
     )
-    assert bodies(space) == [b'{"type":"user","n":0}', b'{"v":2}', b'{"type":"user","n":2}', b'{"v":9}']
+    assert bodies(space) == [
+        b'{"type":"user","n":0}',
+        b'{"v":2}',
+        b'{"type":"user","n":2}',
+        b'{"v":9}',
+    ]
     every = list(space.nodes(space.find("s1").context_id, all_revisions=True))
     assert [(n.position, n.revision) for n in every] == [
         (0, 0), (1, 0), (1, 1), (1, 2), (2, 0), (3, 0), (3, 1),
@@ -147,8 +155,8 @@ def test_position_of(space: SpaceStore, make: Any) -> None:
 
 def test_node_without_a_time_takes_the_one_before_marked(space: SpaceStore, make: Any) -> None:
     make.append(
-        space, make.event(0), make.event(1, time_ms=5000), make.event(2), make.event(3, time_ms=10**30),
-        checkpoints=[make.checkpoint(1, mtime_ns=4_000_000_000)],
+        space, make.event(0), make.event(1, time_ms=5000), make.event(2), make.event(3,
+        time_ms=10**30), checkpoints=[make.checkpoint(1, mtime_ns=4_000_000_000)],
     )  # fmt: skip
     context = space.find("s1").context_id
     times = [(n.time_ms, n.time_inherited) for n in space.nodes(context)]

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+
 from ultracontext.errors import NotFoundError, StoreError
 from ultracontext.model import captured_context_id
 from ultracontext.store import SpaceStore
@@ -66,7 +67,9 @@ def test_sub_agents_are_hidden_unless_asked_for(space: SpaceStore, make: Any) ->
 
 
 def test_find_by_id_session_or_unique_prefix(space: SpaceStore, make: Any) -> None:
-    fill(space, make, ("claude", "0199-aaaa", {}), ("codex", "0199-bbbb", {}), ("codex", "0199", {}))
+    fill(
+        space, make, ("claude", "0199-aaaa", {}), ("codex", "0199-bbbb", {}), ("codex", "0199", {})
+    )
     row = space.find("0199-aaaa")
     assert space.find(row.context_id) == row
     assert space.find(row.context_id[:20]) == row
@@ -105,9 +108,7 @@ def test_relation_set_by_hand_outlives_facts(space: SpaceStore, make: Any) -> No
 
 def test_relation_of_nothing_is_an_error(space: SpaceStore) -> None:
     with pytest.raises(NotFoundError):
-        space.set_relation(
-            captured_context_id("claude", "x"), parent_session="y", relation="fork"
-        )
+        space.set_relation(captured_context_id("claude", "x"), parent_session="y", relation="fork")
 
 
 def test_nodes_of_nothing_are_none(space: SpaceStore) -> None:

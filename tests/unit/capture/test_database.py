@@ -8,11 +8,15 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from ultracontext.capture import database as module
 from ultracontext.capture.database import (
     RowProgress,
     database_look,
@@ -184,6 +188,55 @@ def test_a_rowid_that_is_used_again_is_no_row_that_was_read(make: Callable[..., 
     database.writer.execute("DELETE FROM kv WHERE rowid > 250")
     database.put(**{f"new{n}": "text" for n in range(200)})
     assert {key for key, _ in database.read()} == {f"new{n}" for n in range(200)}
+
+
+def test_rows_after_the_newest_were_deleted_are_not_missed(make: Callable[..., Database]) -> None:
+    database = make()
+    database.put(**{f"k{n}": "text" for n in range(800)})
+    database.read()
+    database.writer.execute("DELETE FROM kv WHERE rowid > 100")
+    database.put(new="row")
+    assert database.read() == [("new", "row")]
+
+
+STEPS = st.one_of(
+    st.tuples(st.just("put"), st.integers(0, 40)),
+    st.tuples(st.just("drop"), st.integers(1, 30)),
+    st.tuples(st.just("delete"), st.integers(0, 40)),
+    st.sampled_from([("vacuum", 0), ("restart", 0), ("read", 0)]),
+)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(steps=st.lists(STEPS, min_size=5, max_size=60))
+def test_whatever_happens_every_row_is_read(
+    steps: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MARK_ROWS", 2)
+    monkeypatch.setattr(module, "WINDOW_MARKS", 2)
+    with TemporaryDirectory() as folder:
+        database = Database(Path(folder))
+        database.writer.execute("PRAGMA synchronous=off")
+        seen: dict[str, str] = {}
+        for count, (step, number) in enumerate([*steps, ("read", 0)]):
+            if step == "put":
+                database.put(**{f"k{number}": f"text {count}"})
+            elif step == "drop":
+                top = "(SELECT rowid FROM kv ORDER BY rowid DESC LIMIT ?)"
+                database.writer.execute(f"DELETE FROM kv WHERE rowid IN {top}", (number,))
+            elif step == "delete":
+                database.writer.execute("DELETE FROM kv WHERE key = ?", (f"k{number}",))
+            elif step == "vacuum":
+                database.writer.execute("VACUUM")
+            elif step == "restart":
+                database.restart()
+            else:
+                seen.update(database.read())
+                here = dict(database.writer.execute("SELECT key, value FROM kv"))
+                assert {key: seen.get(key) for key in here} == here
+        database.writer.close()
 
 
 def test_vacuum_that_numbers_rows_anew_loses_nothing(make: Callable[..., Database]) -> None:

@@ -157,7 +157,9 @@ def test_copy_that_goes_on_by_itself_becomes_a_fork(lab: Lab) -> None:
     lab.run()
     shutil.copy(path, lab.logs / "b.log")
     lab.append(lines([b'{"session":"s1","text":"here"}']))
-    lab.append(lines([b'{"session":"s1","text":"there"}', b'{"session":"s1","text":"more"}']), "b.log")
+    lab.append(
+        lines([b'{"session":"s1","text":"there"}', b'{"session":"s1","text":"more"}']), "b.log"
+    )
     lab.run()
     sessions = lab.sessions()
     assert len(sessions) == 2

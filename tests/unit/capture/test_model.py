@@ -1,5 +1,6 @@
-"""Capture against a model: files that are appended to, cut, moved, copied, edited, deleted, while the
-program is restarted, its store fails and its clock jumps. What was complete at a run is stored once."""
+"""Capture against a model: files that are appended to, cut, moved, copied, edited, deleted, while
+the program is restarted, its store fails and its clock jumps. What was complete at a run is stored
+once."""
 
 from __future__ import annotations
 
@@ -25,7 +26,6 @@ from ultracontext.agents import known
 from ultracontext.capture import CaptureEngine
 from ultracontext.errors import StoreError
 from ultracontext.store.base import CaptureBatch
-
 
 picks = st.integers(0, 7)
 some_file = precondition(lambda self: bool(self.alive))

@@ -62,7 +62,9 @@ def test_companion_of_a_copied_home_is_found_by_its_tail(root: Path) -> None:
     assert fetch(root, "/home/old/.claude/projects/p/S/tool-results/x.txt") == b"full"
 
 
-@pytest.mark.parametrize("path", ["../../../outside.txt", "/etc/passwd", "a\0b", "S", "nowhere.txt"])
+@pytest.mark.parametrize(
+    "path", ["../../../outside.txt", "/etc/passwd", "a\0b", "S", "nowhere.txt"]
+)
 def test_nothing_else_is_fetched(root: Path, path: str) -> None:
     assert fetch(root, path) is None
 

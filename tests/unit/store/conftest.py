@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from ultracontext.model import RawRecord, event_id
 from ultracontext.redaction import Redactor, load_redactor
 from ultracontext.store import CaptureBatch, Event, SpaceStore
@@ -33,7 +34,9 @@ class Maker:
         self.redactor = redactor
         self.now = NOW
 
-    def event(self, ordinal: int, session: str = "s1", agent: str = "claude", **fields: Any) -> Event:
+    def event(
+        self, ordinal: int, session: str = "s1", agent: str = "claude", **fields: Any
+    ) -> Event:
         data = fields.pop("data", b'{"type":"user","n":%d}' % ordinal)
         raw = RawRecord(
             agent=agent, source="/x", start=ordinal * 10, end=ordinal * 10 + 9, data=data

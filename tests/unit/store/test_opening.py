@@ -8,13 +8,16 @@ import stat
 from pathlib import Path
 
 import pytest
+
 from ultracontext.errors import SettingsError, StoreError
 from ultracontext.store import open_store
 from ultracontext.store.opening import parse_store_url
 from ultracontext.store.sqlite import schema
 
 
-@pytest.mark.parametrize("url", ["sqlite:///tmp/a.db", "sqlite:////tmp/a.db", "/tmp/a.db", Path("/tmp/a.db")])
+@pytest.mark.parametrize(
+    "url", ["sqlite:///tmp/a.db", "sqlite:////tmp/a.db", "/tmp/a.db", Path("/tmp/a.db")]
+)
 def test_ways_to_name_a_file(url: str | Path) -> None:
     assert parse_store_url(url) == ("sqlite", Path("/tmp/a.db"))
 
@@ -65,7 +68,7 @@ def test_mode_of_an_open_file_is_closed(tmp_path: Path) -> None:
 def test_only_migrate_makes_a_store(tmp_path: Path) -> None:
     for mode in ("ro", "rw"):
         with pytest.raises(StoreError) as caught:
-            open_store(tmp_path / "none.db", mode=mode)  # type: ignore[arg-type]
+            open_store(tmp_path / "none.db", mode=mode)
         assert caught.value.code == "store-missing"
     assert list(tmp_path.iterdir()) == []
 
@@ -127,7 +130,9 @@ def test_failed_migration_leaves_the_store_as_it_was(
         open_store(file, migrate=True)
     connection = sqlite3.connect(file)
     assert connection.execute("PRAGMA user_version").fetchone()[0] == schema.VERSION
-    assert connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'more'").fetchone() == (0,)
+    assert connection.execute(
+        "SELECT count(*) FROM sqlite_schema WHERE name = 'more'"
+    ).fetchone() == (0,)
     connection.close()
 
 

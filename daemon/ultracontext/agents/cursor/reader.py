@@ -47,7 +47,7 @@ class CursorReader:
             return self._row(table, native, message_id)
         self._note_place(record.source)
         if type(native.get("text")) is str and len(native) == 1:
-            return self._text(native["text"], message_id)
+            return self._text(_whole(record, native["text"]), message_id)
         draft = Draft(message_id, None, {"origin": TRANSCRIPT})
         read_line(native, draft, delegated=self._delegated)
         return self._done(draft, TRANSCRIPT, message_id)
@@ -144,3 +144,11 @@ class CursorReader:
         self._facts.note_messages(draft.messages)
         self._facts.note_unknown(draft.unknown)
         return draft.messages
+
+
+def _whole(record: MaskedRecord, text: str) -> str:
+    """A transcript's text; a long one is kept beside its record."""
+    for part in record.parts:
+        if part.path == ("text",):
+            return part.data.decode("utf-8", "surrogatepass")
+    return text

@@ -150,9 +150,8 @@ class GeminiReader:
         snapshot = Snapshot(items, stream, self._timeline, self._setting(record), record.start)
         snapshot.take(draft)
         for item in items:
-            if self._facts.project.path is None or stream.document:
-                self._facts.note_turn(mapping(item))
-                self._note_context(mapping(item))
+            self._facts.note_turn(mapping(item))
+            self._note_context(mapping(item))
 
     def _book(self, draft: Draft, extra: dict[str, Any], event_type: str = "$set") -> None:
         """A record of bookkeeping: one `meta` message, before all others of its record."""

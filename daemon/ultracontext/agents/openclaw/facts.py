@@ -17,7 +17,8 @@ from ultracontext.model import Message, SessionFacts
 from ultracontext.redaction import MaskedRecord
 
 MOST_TOKENS = 1 << 40
-_KEY = re.compile(r'"sessionKey"\s*:\s*"([^"\\]{1,400})"')
+_KEY = re.compile(r'"sessionKey"\s*:\s*"([^"\\\[\]]{1,400})"')
+"""Without brackets: a key that was masked names nothing."""
 _FILE = re.compile(r"(?:^|[/\\])([^/\\]+?)(?:-topic-[^/\\]+)?\.jsonl(?:\.[^/\\]*)?$")
 
 

@@ -39,7 +39,6 @@ def print_status(*, as_json: bool, hint: bool = False) -> int:
 
 def collect(place: Workspace) -> dict[str, Any]:
     """The daemon's own answer, or what can be said without one."""
-    from ultracontext.runtime import health
     from ultracontext.runtime.lock import running
 
     holder = running(place.paths.lock_file)

@@ -23,7 +23,8 @@ from ultracontext.store.sqlite.names import Kinds
 from ultracontext.store.values import column, encode_text, milliseconds, sane_time, words
 
 INSERT_NODE = (
-    "INSERT INTO nodes (space, context, position, born, revision, event_id, parent, log, source, start,"
+    "INSERT INTO nodes (space, context, position, born, revision, event_id, parent,"
+    " log, source, start,"
     " length, ordinal, kind, call_id, time_ms, rule_set, opaque, block, place, size, digest, chain,"
     " extra) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
@@ -38,7 +39,8 @@ INSERT_LOG = (
 )
 SUPERSEDE = (
     "UPDATE nodes SET superseded = ?4 WHERE space = ?1 AND context = ?2 AND position = ?3"
-    " AND superseded IS NULL AND length(event_id) = 16 AND revision < (SELECT max(revision) FROM nodes"
+    " AND superseded IS NULL AND length(event_id) = 16 AND revision < (SELECT"
+    " max(revision) FROM nodes"
     " WHERE space = ?1 AND context = ?2 AND position = ?3 AND superseded IS NULL)"
 )
 

@@ -1,15 +1,14 @@
 """Blocks: the bodies of neighbouring nodes of one context, compressed together.
 
 A record alone repeats its session's folder, ids and keys; together they cost a third. A batch of a
-backfill makes full blocks at once. A live session's records come one by one, each a block of its own,
-until `pack_loose` puts them together.
+backfill makes full blocks at once. A live session's records come one by one, each a block of its
+own, until `pack_loose` puts them together.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections import OrderedDict
-from typing import Any
 
 from ultracontext.errors import StoreError
 from ultracontext.store.sqlite.bodies import Bodies
@@ -162,7 +161,8 @@ def pack_loose(connection: sqlite3.Connection, space: str, bodies: Bodies) -> bo
     )
     connection.executemany("DELETE FROM blocks WHERE space = ? AND block = ?", taken)
     left = connection.execute(
-        "SELECT count(*) FROM blocks WHERE space = ? AND context = ? AND size < 16384 AND shared = 0",
+        "SELECT count(*) FROM blocks WHERE space = ? AND context = ?"
+        " AND size < 16384 AND shared = 0",
         (space, context),
     ).fetchone()[0]
     connection.execute(

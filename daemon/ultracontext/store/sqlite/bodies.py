@@ -68,7 +68,8 @@ class Bodies:
         ).fetchone()
         if found is None:
             found = connection.execute(
-                "INSERT INTO dictionaries (space, ref, digest, body) SELECT ?1, coalesce(max(ref), 0) + 1,"
+                "INSERT INTO dictionaries (space, ref, digest, body) SELECT ?1,"
+                " coalesce(max(ref), 0) + 1,"
                 " ?2, ?3 FROM dictionaries WHERE space = ?1 RETURNING ref",
                 (self.space, digest, body),
             ).fetchone()

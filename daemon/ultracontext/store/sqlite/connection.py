@@ -60,7 +60,8 @@ class Connection:
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """For a few statements that must see one state; short, and nothing stays open afterwards."""
+        """For a few statements that must see one state; short, and nothing stays open
+        afterwards."""
         with self.reading() as connection:
             connection.execute("BEGIN")
             try:
@@ -113,6 +114,13 @@ class Connection:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             with suppress(sqlite3.Error):
                 connection.execute(f"PRAGMA busy_timeout={int(BUSY_SECONDS * 1000)}")
+
+    def tidy(self) -> None:
+        """For idle moments: gives freed pages back and moves the WAL into the file, bounded."""
+        with self.reading() as connection:
+            connection.execute("PRAGMA incremental_vacuum(2000)").fetchall()
+            mode = "TRUNCATE" if self.wal_bytes() > WAL_PAGES * PAGE_BYTES else "PASSIVE"
+            connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
 
     def wal_bytes(self) -> int:
         try:

@@ -38,7 +38,8 @@ def listed(
     limit: int,
     children: bool,
 ) -> list[ContextRow]:
-    query, values = SELECT, [space]
+    query = SELECT
+    values: list[str | int] = [space]
     if agent is not None:
         query, values = query + " AND agent = ?", [*values, words(agent)]
     if project is not None:

@@ -57,7 +57,8 @@ def purge_some(
 ) -> tuple[bytes | None, int]:
     """Deletes the expired among the next rows by id; (where to go on or None, rows deleted)."""
     last = connection.execute(
-        "SELECT event_id FROM dedup WHERE space = ? AND event_id > ? ORDER BY event_id LIMIT 1 OFFSET ?",
+        "SELECT event_id FROM dedup WHERE space = ? AND event_id > ? ORDER BY event_id"
+        " LIMIT 1 OFFSET ?",
         (space, after, PURGE_ROWS - 1),
     ).fetchone()
     until = last[0] if last else b"\xff" * 17

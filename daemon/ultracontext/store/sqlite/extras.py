@@ -1,7 +1,7 @@
 """What comes along with a record: damage, companions, size of what was left out, large strings.
 
-A string of 256 KiB or more (redaction's parts, companions of that size) stands in `parts`, in pieces
-of ≤ 512 KiB under its digest; the node's `extra` names it.
+A string of 256 KiB or more (redaction's parts, companions of that size) stands in `parts`, in
+pieces of ≤ 512 KiB under its digest; the node's `extra` names it.
 """
 
 from __future__ import annotations

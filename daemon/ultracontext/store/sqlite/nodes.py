@@ -22,7 +22,8 @@ PAGE_BYTES = 4 << 20
 """A page ends behind the row with which its bodies reach this."""
 
 PAGE = (
-    "SELECT position, born, revision, event_id, source, start, length, kind, time_ms, rule_set, opaque,"
+    "SELECT position, born, revision, event_id, source, start, length, kind,"
+    " time_ms, rule_set, opaque,"
     " block, place, size, extra FROM nodes WHERE space = ? AND context = ?"
     " AND (position, born, revision) > (?, ?, ?) AND position < ?"
 )

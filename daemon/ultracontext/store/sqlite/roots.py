@@ -100,7 +100,8 @@ class Roots:
         """The context of a session, made with version 0 if it is new."""
         context_id = captured_context_id(agent, session_id)
         row = self.connection.execute(
-            "SELECT ref, version, nodes, next_position, coalesce(tail, x''), updated_ms FROM contexts"
+            "SELECT ref, version, nodes, next_position, coalesce(tail, x''), updated_ms FROM"
+            " contexts"
             " WHERE space = ? AND context_id = ?",
             (self.space, context_id),
         ).fetchone()
@@ -116,7 +117,8 @@ class Roots:
         ref = self.counters.next_context
         self.counters.next_context += 1
         self.connection.execute(
-            "INSERT INTO contexts (space, context_id, ref, agent, session_id, created_ms, updated_ms,"
+            "INSERT INTO contexts (space, context_id, ref, agent, session_id, created_ms,"
+            " updated_ms,"
             " stored_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 self.space,
@@ -153,7 +155,8 @@ def save_facts(
     updates: Sequence[FactsUpdate],
     nodes: Mapping[str, int] | None,
 ) -> None:
-    """Facts as of now, or as of so many nodes by context id: then nothing where there are more by now.
+    """Facts as of now, or as of so many nodes by context id: then nothing where there are more by
+    now.
 
     Contexts that are not there are passed over."""
     for update in updates:

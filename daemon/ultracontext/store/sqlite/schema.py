@@ -4,24 +4,24 @@ Every primary key starts with the space. A version is `major * 1000 + minor`, ke
 `user_version`: a program reads any store of its own major version; migrations within one only add.
 
     spaces        counters of one tenant
-    contexts      roots: one row a session; `ref` is its short name inside this file, `nodes` counts
-                  its rows (revisions too), `next_position` its places
+    contexts      roots: one row a session; `ref` is its short name inside this file, `nodes`
+                  counts its rows (revisions too), `next_position` its places
     heads         versions of a context
     nodes         messages: one row an event, edits and revisions as rows at the same position
-    blocks        bodies: those of neighbouring nodes of one context, compressed together; a node says
-                  (block, place, size), and a fork's rows say the same as the rows they were copied from
-                  (then the block is `shared` and stays as it is); positions first to last are in it
-    log           what was written, in order: the feed of index and remote, and each node's stored_at
+    blocks        bodies of neighbouring nodes of one context, compressed together; a node says
+                  (block, place, size), and a fork's rows say the same as the rows they were
+                  copied from (then the block is `shared` and stays as it is)
+    log           what was written, in order: the feed of index and remote, each node's stored_at
     kinds         (kind, role, event type) by number, so that a node spends a byte on them
-    parts         strings over 256 KiB in pieces, by digest; `part_users` says which nodes hold them
-    dictionaries  what compressed blocks were compressed with
+    parts         strings over 256 KiB in pieces, by digest; `part_users` says who holds them
+    dictionaries  what small blocks were compressed with
     dedup         event ids seen within the TTL, also of nodes that are gone
     sources       checkpoints of capture
     notes, totals small facts and counters of capture
 
 A node is visible in version v when `born <= v` and not `superseded <= v`. A revision within one
-version is superseded in the version of its birth, so no version shows it. `chain` is the digest over
-the row before (for an edit or a revision: over the row it replaces) and the content at birth.
+version is superseded in the version of its birth, so no version shows it. `chain` is the digest
+over the row before (for an edit or a revision: over the row it replaces) and the content at birth.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ PUT = (
     f"INSERT OR REPLACE INTO sources (space, {COLUMNS})"  # noqa: S608
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+GET = f"SELECT {COLUMNS} FROM sources WHERE space = ? ORDER BY source_id"  # noqa: S608
 _WRAP = 1 << 64
 
 
@@ -57,10 +58,7 @@ def put(connection: sqlite3.Connection, space: str, checkpoints: Iterable[Checkp
 
 
 def all_of(connection: sqlite3.Connection, space: str) -> list[Checkpoint]:
-    rows = connection.execute(
-        f"SELECT {COLUMNS} FROM sources WHERE space = ? ORDER BY source_id",
-        (space,),  # noqa: S608
-    ).fetchall()
+    rows = connection.execute(GET, (space,)).fetchall()
     return [_checkpoint(row) for row in rows]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -39,8 +38,8 @@ class SqliteStore:
 
     def __init__(self, path: Path, *, write: bool) -> None:
         self.path = path
-        self.writer = links.Connection(path, write=True) if write else None
-        self.reader = links.Connection(path, write=False)
+        self._writer = links.Connection(path, write=True) if write else None
+        self._reader = links.Connection(path, write=False)
         self._spaces: dict[str, SqliteSpaceStore] = {}
         self._lock = Lock()
 
@@ -49,29 +48,22 @@ class SqliteStore:
             raise ValueError("a space has a name")
         with self._lock:
             if space not in self._spaces:
-                self._spaces[space] = SqliteSpaceStore(self, space)
+                self._spaces[space] = SqliteSpaceStore(space, self._reader, self._writer)
             return self._spaces[space]
 
     def maintain(self) -> None:
-        """For idle moments: moves the WAL into the file and gives freed pages back, both bounded."""
-        if self.writer is None:
+        if self._writer is None:
             return
         for space in list(self._spaces.values()):
-            space.pack_loose()
-        with suppress(StoreError), self.writer.reading() as connection:
-            connection.execute("PRAGMA incremental_vacuum(2000)").fetchall()
-            mode = (
-                "TRUNCATE"
-                if self.writer.wal_bytes() > links.WAL_PAGES * links.PAGE_BYTES
-                else "PASSIVE"
-            )
-            connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
-            connection.execute("PRAGMA optimize").fetchall()
+            with suppress(StoreError):
+                space.pack_loose()
+        with suppress(StoreError):
+            self._writer.tidy()
 
     def close(self) -> None:
-        self.reader.close()
-        if self.writer is not None:
-            self.writer.close()
+        self._reader.close()
+        if self._writer is not None:
+            self._writer.close()
 
 
 def open_sqlite(path: Path, *, write: bool, migrate: bool) -> SqliteStore:
@@ -99,9 +91,12 @@ def open_sqlite(path: Path, *, write: bool, migrate: bool) -> SqliteStore:
 class SqliteSpaceStore:
     """One space of the file."""
 
-    def __init__(self, store: SqliteStore, space: str) -> None:
+    def __init__(
+        self, space: str, reader: links.Connection, writer: links.Connection | None
+    ) -> None:
         self.space = space
-        self._store = store
+        self._reader = reader
+        self._maybe_writer = writer
         self._bodies = Bodies(space)
         self._kinds = Kinds(space)
         self._next_source = 0
@@ -120,19 +115,19 @@ class SqliteSpaceStore:
             return self._next_source - 1
 
     def checkpoints(self) -> list[Checkpoint]:
-        with self._store.reader.reading() as connection:
+        with self._reader.reading() as connection:
             return sources.all_of(connection, self.space)
 
     def known_events(self, ids: Sequence[EventId]) -> dict[EventId, KnownEvent]:
         if not ids:
             return {}
-        with (self._store.writer or self._store.reader).reading() as connection:
+        with (self._maybe_writer or self._reader).reading() as connection:
             found, hits = dedup.known(connection, self.space, ids)
             self._hits += hits
             return found
 
     def position_of(self, event: EventId) -> int | None:
-        with (self._store.writer or self._store.reader).reading() as connection:
+        with (self._maybe_writer or self._reader).reading() as connection:
             found = connection.execute(
                 "SELECT position FROM nodes WHERE space = ? AND event_id = ?", (self.space, event)
             ).fetchone()
@@ -179,7 +174,7 @@ class SqliteSpaceStore:
         return purged
 
     def dedup_status(self) -> DedupStatus:
-        with self._store.reader.reading() as connection:
+        with self._reader.reading() as connection:
             counted = sources.total(connection, self.space, "dedup.rows")
             purged = sources.noted(connection, self.space, "dedup.purged")
             return DedupStatus(
@@ -193,11 +188,11 @@ class SqliteSpaceStore:
             sources.note(connection, self.space, key, value)
 
     def noted(self, key: str) -> Any:
-        with self._store.reader.reading() as connection:
+        with self._reader.reading() as connection:
             return sources.noted(connection, self.space, key)
 
     def totals(self) -> dict[str, int]:
-        with self._store.reader.reading() as connection:
+        with self._reader.reading() as connection:
             found = sources.totals(connection, self.space)
         return {name: value for name, value in found.items() if not name.startswith("dedup.")}
 
@@ -212,7 +207,7 @@ class SqliteSpaceStore:
         limit: int = 50,
         children: bool = False,
     ) -> list[ContextRow]:
-        with self._store.reader.reading() as connection:
+        with self._reader.reading() as connection:
             return contexts.listed(
                 connection,
                 self.space,
@@ -224,11 +219,11 @@ class SqliteSpaceStore:
             )
 
     def find(self, name: str) -> ContextRow:
-        with self._store.reader.reading() as connection:
+        with self._reader.reading() as connection:
             return contexts.find(connection, self.space, name)
 
     def by_session(self, agent: str, session_id: str) -> ContextRow | None:
-        with self._store.reader.reading() as connection:
+        with self._reader.reading() as connection:
             return contexts.by_session(connection, self.space, agent, session_id)
 
     def nodes(
@@ -241,7 +236,7 @@ class SqliteSpaceStore:
     ) -> Iterator[StoredNode]:
         reading = Reading(
             space=self.space,
-            link=self._store.reader,
+            link=self._reader,
             blocks=BlockReader(self.space, self._bodies),
             kinds=self._kinds,
             newest_only=not all_revisions,
@@ -257,7 +252,7 @@ class SqliteSpaceStore:
             contexts.set_relation(connection, self.space, context_id, parent_session, relation)
 
     def stale(self, limit: int) -> list[ContextRow]:
-        with self._store.reader.reading() as connection:
+        with self._reader.reading() as connection:
             return contexts.stale(connection, self.space, limit)
 
     def pack_loose(self) -> None:
@@ -266,10 +261,10 @@ class SqliteSpaceStore:
             pack_loose(connection, self.space, self._bodies)
 
     def _writer(self) -> links.Connection:
-        if self._store.writer is None:
+        if self._maybe_writer is None:
             raise StoreError(
                 "the store is open for reading only",
-                hint=f"Open {os.fspath(self._store.path)} to write",
+                hint="Nothing was changed",
                 code="store-readonly",
             )
-        return self._store.writer
+        return self._maybe_writer

@@ -128,6 +128,13 @@ def test_legacy_text(read: Read, form: bytes, ends: str) -> None:
     assert facts.messages == 6
 
 
+def test_a_long_legacy_text_is_whole(read: Read) -> None:
+    text = "".join(f"user:\nprompt {n}\n\nassistant:\n{'word ' * 200}\n\n" for n in range(400))
+    messages, facts = read({"text": text}, source="/root/x/c1.txt")
+    assert facts.messages == 800
+    assert messages[-2].text == "prompt 399"
+
+
 # ---- store.db ------------------------------------------------------------------------------------
 def store(messages: list[dict[str, Any]], order: list[int], **meta: Any) -> bytes:
     """A store whose root names some messages in some order."""

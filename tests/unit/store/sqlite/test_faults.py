@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from ultracontext.errors import StoreBusyError, StoreError
 from ultracontext.model import failpoint
 from ultracontext.store.sqlite import SqliteStore, open_sqlite
@@ -57,14 +58,14 @@ def test_exception_of_ours_inside_a_transaction_rolls_back(store: SqliteStore, m
 def test_full_store_says_so_and_goes_on_when_there_is_room(store: SqliteStore, make: Any) -> None:
     space = store.within("local")
     make.append(space, make.event(0))
-    assert store.writer is not None
-    store.writer.raw().execute("PRAGMA max_page_count=60")
+    assert store._writer is not None
+    store._writer.raw().execute("PRAGMA max_page_count=60")
     big = [make.event(i, data=os.urandom(2000).hex().encode()) for i in range(1, 200)]
     with pytest.raises(StoreError) as caught:
         make.append(space, *big)
     assert caught.value.code == "store-full"
     assert space.find("s1").nodes == 1
-    store.writer.raw().execute("PRAGMA max_page_count=1000000")
+    store._writer.raw().execute("PRAGMA max_page_count=1000000")
     make.append(space, *big)
     assert space.find("s1").nodes == 200
 
@@ -74,8 +75,8 @@ def test_lock_held_too_long_is_busy(
 ) -> None:
     space = store.within("local")
     make.append(space, make.event(0))
-    assert store.writer is not None
-    store.writer.raw().execute("PRAGMA busy_timeout=50")
+    assert store._writer is not None
+    store._writer.raw().execute("PRAGMA busy_timeout=50")
     other = sqlite3.connect(store.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreBusyError) as caught:
@@ -106,7 +107,7 @@ def test_commit_that_fails_is_not_believed(
                 raise sqlite3.OperationalError("disk I/O error")
             return self.inner.execute(statement, *values)
 
-    writer = store.writer
+    writer = store._writer
     assert writer is not None
     writer._open = Failing(writer.raw())  # type: ignore[assignment]
     with pytest.raises(StoreError):
@@ -126,25 +127,27 @@ def integrity(file: Path) -> str:
 
 WRITER = textwrap.dedent(
     """
-    import sys
+    import os, sys
     from datetime import UTC, datetime
     from pathlib import Path
     from ultracontext.errors import StoreError
-    from ultracontext.model import RawRecord, event_id
+    from ultracontext.model import RawRecord, event_id, failpoint
     from ultracontext.redaction import load_redactor
     from ultracontext.store import CaptureBatch, Checkpoint, Event
     from ultracontext.store.sqlite import open_sqlite
 
     redactor = load_redactor(b"secret")
-    space = open_sqlite(Path(sys.argv[1]), write=True, migrate=True).within("local")
+    store = open_sqlite(Path(sys.argv[1]), write=True, migrate=True)
+    space = store.within("local")
     now = datetime.now(UTC)
     saved = space.checkpoints()
     place = saved[0].position if saved else 0
     def event(i):
         record = redactor.redact(RawRecord(agent="claude", source="/x", start=i, end=i + 1,
             data=b'{"n":%d,"text":"%s"}' % (i, b"word " * (i % 97))))
-        return Event(event_id=event_id("claude", "s", i), session_id="s", record=record, source_id=1,
-            ordinal=i)
+        name = event_id("claude", "s", i)
+        return Event(event_id=name, session_id="s", record=record, source_id=1, ordinal=i)
+    failpoint.arm(os.environ.get("ULTRACONTEXT_FAILPOINTS", ""))
     print("ready", flush=True)
     while True:
         size = 1 + place % 37
@@ -155,7 +158,7 @@ WRITER = textwrap.dedent(
             checkpoints=[checkpoint], facts=[]), now=now)
         place += size
         if place % 10 == 0:
-            space._store.maintain()
+            store.maintain()
     """
 )
 
@@ -196,7 +199,7 @@ def test_killed_writer_leaves_no_gap(tmp_path: Path) -> None:
         assert writer.stdout.readline() == "ready\n"
         time.sleep(moments.uniform(0.01, 0.25))
         writer.kill()
-        writer.communicate()
+        writer.communicate(timeout=50)
         lengths.append(whole(file))
     assert lengths == sorted(lengths)
     assert lengths[-1] > lengths[0]
@@ -207,7 +210,7 @@ def test_killed_writer_leaves_no_gap(tmp_path: Path) -> None:
 def test_killed_at_each_step(tmp_path: Path, step: str) -> None:
     file = tmp_path / "store.db"
     writer = spawn(file, env={"ULTRACONTEXT_FAILPOINTS": f"{step}=kill:7"})
-    writer.communicate()
+    writer.communicate(timeout=50)
     assert writer.returncode == -9
     assert whole(file) > 0
 
@@ -222,7 +225,7 @@ def test_file_size_limit_fails_in_words_and_keeps_what_is_there(tmp_path: Path) 
         resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
 
     writer = spawn(file, preexec_fn=limit)
-    _, errors = writer.communicate()
+    _, errors = writer.communicate(timeout=50)
     assert "StoreError" in errors
     assert "Traceback" in errors  # of the test's writer; the store itself raised its own error
     assert whole(file) > 0
@@ -246,7 +249,7 @@ def test_reader_process_beside_the_writer(tmp_path: Path) -> None:
             seen = row.nodes
     assert writer.poll() is None
     writer.kill()
-    writer.communicate()
+    writer.communicate(timeout=50)
     store.close()
     assert seen > 0
     assert whole(file) >= seen
@@ -254,10 +257,11 @@ def test_reader_process_beside_the_writer(tmp_path: Path) -> None:
 
 def test_wal_stays_bounded(store: SqliteStore, make: Any) -> None:
     space = store.within("local")
-    for start in range(0, 40):
+    for start in range(40):
         body = b'{"t":"%s"}' % os.urandom(200_000).hex().encode()
         make.append(space, *[make.event(start * 5 + i, data=body) for i in range(5)])
-        assert store.writer is not None
-        assert store.writer.wal_bytes() < 64 << 20
+        assert store._writer is not None
+        assert store._writer.wal_bytes() < 64 << 20
     store.maintain()
-    assert store.writer.wal_bytes() <= links.WAL_PAGES * links.PAGE_BYTES * 2
+    assert store._writer is not None
+    assert store._writer.wal_bytes() <= links.WAL_PAGES * links.PAGE_BYTES * 2

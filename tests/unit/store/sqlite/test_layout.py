@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+
 from ultracontext.chain import content_digest, link
 from ultracontext.store.sqlite import SqliteStore
 from ultracontext.store.sqlite.blocks import LOOSE_BLOCKS
@@ -23,8 +24,8 @@ def rows(store: SqliteStore, query: str) -> list[tuple[Any, ...]]:
 def test_file_settings(store: SqliteStore) -> None:
     assert rows(store, "PRAGMA auto_vacuum") == [(2,)]
     assert rows(store, "PRAGMA journal_mode") == [("wal",)]
-    assert store.writer is not None
-    with store.writer.reading() as connection:
+    assert store._writer is not None
+    with store._writer.reading() as connection:
         assert connection.execute("PRAGMA secure_delete").fetchone() == (1,)
         assert connection.execute("PRAGMA synchronous").fetchone() == (1,)
         assert connection.execute("PRAGMA busy_timeout").fetchone() == (5000,)
@@ -97,8 +98,8 @@ def test_blocks_of_a_fork_are_left_alone(store: SqliteStore, make: Any) -> None:
     space = store.within("local")
     for i in range(80):
         make.append(space, make.event(i))
-    assert store.writer is not None
-    with store.writer.writing() as connection:
+    assert store._writer is not None
+    with store._writer.writing() as connection:
         connection.execute("UPDATE blocks SET shared = 1 WHERE space = 'local' AND block <= 10")
     store.maintain()
     assert rows(store, "SELECT count(*) FROM blocks WHERE block <= 10") == [(10,)]
@@ -109,7 +110,7 @@ def test_work_of_an_append_does_not_grow_with_the_context(store: SqliteStore, ma
     space = store.within("local")
 
     def steps(first: int) -> int:
-        assert store.writer is not None
+        assert store._writer is not None
         count = 0
 
         def tick() -> int:
@@ -117,10 +118,10 @@ def test_work_of_an_append_does_not_grow_with_the_context(store: SqliteStore, ma
             count += 1
             return 0
 
-        with store.writer.reading() as connection:
+        with store._writer.reading() as connection:
             connection.set_progress_handler(tick, 1)
         make.append(space, *[make.event(i) for i in range(first, first + 50)])
-        with store.writer.reading() as connection:
+        with store._writer.reading() as connection:
             connection.set_progress_handler(None, 0)
         return count
 
@@ -172,8 +173,8 @@ def test_put_back_touches_nothing_else() -> None:
 def test_damaged_block_is_an_error_in_words(store: SqliteStore, make: Any) -> None:
     space = store.within("local")
     make.append(space, make.event(0, data=b'{"t":"%s"}' % (b"abc " * 100)))
-    assert store.writer is not None
-    with store.writer.writing() as connection:
+    assert store._writer is not None
+    with store._writer.writing() as connection:
         connection.execute("UPDATE blocks SET data = x'00112233' WHERE space = 'local'")
     with pytest.raises(Exception, match="damaged"):
         list(space.nodes(space.find("s1").context_id))
