@@ -25,7 +25,8 @@ from corpus import write_claude
 
 
 def ours(root: Path, home: Path) -> dict[str, float]:
-    env = {**os.environ, "CLAUDE_CONFIG_DIR": str(root), "ULTRACONTEXT_HOME": str(home), "HOME": str(root),
+    env = {**os.environ, "CLAUDE_CONFIG_DIR": str(root), "ULTRACONTEXT_HOME": str(home),
+           "HOME": str(root),
            "CODEX_HOME": str(root / "none")}  # fmt: skip
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = time.perf_counter()

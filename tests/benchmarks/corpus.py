@@ -7,7 +7,11 @@ import random
 import uuid
 from pathlib import Path
 
-WORDS = ["the", "function", "returns", "a", "list", "of", "paths", "which", "are", "read", "in", "order", "and", "then", "sorted", "by", "time", "so", "that", "every", "caller", "sees", "the", "same", "result", "def", "class", "import", "self", "return", "yield", "async", "await", "for", "in", "if", "else", "config", "settings", "value", "error", "handler", "request", "response", "session", "token", "buffer", "stream", "parse", "index"]
+WORDS = (  # noqa: SIM905 - prose reads better than a list of strings
+    "the function returns a list of paths which are read in order and then sorted by time so that"
+    " every caller sees the same result def class import self return yield async await for in if"
+    " else config settings value error handler request response session token buffer stream index"
+).split()
 
 
 def text(rng: random.Random, length: int) -> str:
@@ -52,7 +56,8 @@ def _record(
     rng: random.Random, session: str, parent: object, turn: int, size: int
 ) -> dict[str, object]:
     name = str(uuid.UUID(int=rng.getrandbits(128), version=4))
-    stamp = f"2026-11-{1 + turn // 86400 % 28:02d}T{turn // 3600 % 24:02d}:{turn // 60 % 60:02d}:{turn % 60:02d}.000Z"
+    clock = f"{turn // 3600 % 24:02d}:{turn // 60 % 60:02d}:{turn % 60:02d}"
+    stamp = f"2026-11-{1 + turn // 86400 % 28:02d}T{clock}.000Z"
     common = {
         "parentUuid": parent, "isSidechain": False, "userType": "external", "cwd": "/w/app",
         "sessionId": session, "version": "2.1.332", "gitBranch": "main",
@@ -74,7 +79,8 @@ def _record(
                 "input": {"command": text(rng, max(20, room - 260)), "description": "run"},
             }  # fmt: skip
         message = {
-            "id": f"msg_{turn:024d}", "type": "message", "role": "assistant", "model": "claude-opus-5-5",
+            "id": f"msg_{turn:024d}", "type": "message", "role": "assistant",
+            "model": "claude-opus-5-5",
             "content": [block], "stop_reason": "end_turn",
             "usage": {"input_tokens": 205, "output_tokens": 71, "service_tier": "standard"},
         }  # fmt: skip

@@ -6,9 +6,9 @@ A recording lies in `tests/fixtures/<agent>/<recording>/` as it lies below the a
 from __future__ import annotations
 
 import json
+import posixpath
 import shutil
 import sqlite3
-from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
@@ -20,11 +20,15 @@ from typing import Any
 import zstandard
 
 from ultracontext.agents import agent as spec_of
+from ultracontext.capture.database import whole_rows
 from ultracontext.formats import Assigner, Assignment, Engine, Need, SourceFacts
 from ultracontext.model import Message, MessageId, RawRecord, SessionFacts, event_id, message_id
 from ultracontext.redaction import MaskedRecord, Redactor, load_redactor
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
+
+ROOT = "/root"
+"""Where recordings are said to lie."""
 
 Files = list[tuple[str, bytes]]
 """(path relative to the agent's root, content)"""
@@ -145,7 +149,7 @@ def _assign(
     line: bytes,
     contents: Mapping[str, bytes],
 ) -> tuple[MaskedRecord, Assignment]:
-    source = f"/root/{path}"
+    source = f"{ROOT}/{path}"
     record = minted(line, agent=agent, source=source, start=start)
     assignment = assigner.assign(record)
     met = {need.name: data for need in assignment.needs if (data := _met(need, path, contents))}
@@ -156,15 +160,23 @@ def _assign(
 
 
 def _met(need: Need, path: str, contents: Mapping[str, bytes]) -> bytes | None:
-    """The file that a need means: beside the source, else by the longest common tail."""
-    beside = (PurePosixPath(path).parent / need.path).as_posix()
-    parts = PurePosixPath(need.path).parts
-    tails = ["/".join(parts[first:]) for first in range(len(parts))]
-    found = next((contents[name] for name in (beside, *tails) if name in contents), None)
+    """The file that a need means, as `capture.places.fetch_need` finds it below `ROOT`."""
+    folder = posixpath.dirname(f"{ROOT}/{path}")
+    wanted = PurePosixPath(need.path)
+    names = [posixpath.join(folder, need.path)]
+    if wanted.is_absolute():
+        names += [posixpath.join(folder, *wanted.parts[-count:]) for count in (1, 2, 3, 4)]
+    found = next((contents[name] for name in map(_below_root, names) if name in contents), None)
     if found is None:
         return None
     end = None if need.length is None else need.start + need.length
     return found[need.start : end]
+
+
+def _below_root(path: str) -> str:
+    """Relative to `ROOT`, `..` resolved; "" for what lies elsewhere."""
+    real = posixpath.normpath(path)
+    return real[len(ROOT) + 1 :] if real.startswith(f"{ROOT}/") else ""
 
 
 def _records(facts: SourceFacts, data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -202,21 +214,9 @@ def _elements(facts: SourceFacts, data: bytes) -> Iterator[bytes]:
 
 
 def _rows(facts: SourceFacts, data: bytes) -> Iterator[bytes]:
+    """The records of a database, as capture makes them."""
     with closing(sqlite3.connect(":memory:")) as database:
         # A database in WAL mode cannot lie in memory: its header says so in two bytes.
         database.deserialize(data[:18] + b"\1\1" + data[20:])
-        for query in facts.queries:
-            bound = {"cursor": 0, "limit": 1 << 31}
-            for _, key, value in database.execute(query.sql, bound):
-                if key is not None:
-                    row = {"table": query.name, "key": _cell(key), "value": _cell(value)}
-                    yield json.dumps(row).encode()
-
-
-def _cell(value: Any) -> Any:
-    if not isinstance(value, bytes):
-        return value
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return {"base64": b64encode(value).decode()}
+        database.text_factory = bytes
+        yield from (record for _, record in whole_rows(database, facts.queries))

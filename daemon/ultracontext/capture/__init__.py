@@ -1,6 +1,7 @@
 """Capture: the only code that reads the agents' files."""
 
-from ultracontext.capture.engine import CaptureEngine, CaptureOptions
+from ultracontext.capture.engine import CaptureEngine
+from ultracontext.capture.options import CaptureOptions, Progress
 from ultracontext.capture.status import CaptureStatus, Committed, Summary
 
-__all__ = ["CaptureEngine", "CaptureOptions", "CaptureStatus", "Committed", "Summary"]
+__all__ = ["CaptureEngine", "CaptureOptions", "CaptureStatus", "Committed", "Progress", "Summary"]

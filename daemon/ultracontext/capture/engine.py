@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ultracontext.capture.database import RowProgress, database_of, read_rows, skip_rows
 from ultracontext.capture.document import UNFINISHED, read_document
+from ultracontext.capture.idle import IdleWork
 from ultracontext.capture.ingest import Batch, Ingest
 from ultracontext.capture.lineage import Lineage
+from ultracontext.capture.options import CaptureOptions, Progress
 from ultracontext.capture.queue import WorkQueue
 from ultracontext.capture.readers import Readers
-from ultracontext.capture.registry import ACTIVE_FILES, Registry
-from ultracontext.capture.source import Change, Look, Source, verify_blocks
+from ultracontext.capture.registry import Registry
+from ultracontext.capture.source import Change, Look, Source
 from ultracontext.capture.status import CaptureStatus, Committed, SourceError, Summary
 from ultracontext.capture.tail import Slice, read_slice
 from ultracontext.capture.watch import Watcher
@@ -37,42 +37,12 @@ log = get_logger(__name__)
 
 ACTIVE_SECONDS = 600.0
 FAST_SECONDS = 30.0
-REST_SECONDS = 60.0
-"""A file that has not grown for so long is compared once with what was read of it."""
 SWEEP_GAP_SECONDS = 1.0
 """Wanted sweeps keep so far apart."""
 UNFINISHED_SECONDS = 1.0
 """A document that was met half written is looked at again after so long."""
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 60.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaptureOptions:
-    """Settings of capture, in seconds and bytes."""
-
-    backfill: str = "all"
-    """`all`, `new`, or a duration such as `24h`: what of the files that lie there at the first
-    start."""
-    dedup_ttl_seconds: float = 30 * 86400.0
-    sweep_seconds: float = 30.0
-    poll_seconds: float = 0.25
-    fast_poll_seconds: float = 0.05
-    batch_events: int = 500
-    batch_bytes: int = 4 << 20
-    batch_seconds: float = 0.2
-    watch: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far a run is."""
-
-    bytes_done: int
-    bytes_total: int
-    events: int
-    files_done: int
-    files_total: int
 
 
 class CaptureEngine:
@@ -114,9 +84,13 @@ class CaptureEngine:
         self._sessions: set[tuple[str, str]] = set()
         self._looked: set[int] = set()
         self._bytes_total = 0
-        self._idle: list[Iterator[None]] = []
-        self._resting: OrderedDict[int, tuple[float, Source]] = OrderedDict()
-        self._catching: set[tuple[str, str]] = set()
+        self._idle = IdleWork(
+            readers=self._readers,
+            lineage=self._lineage,
+            secret=secret,
+            monotonic=monotonic,
+            rewritten=lambda source: self._enqueue(source, hot=True),
+        )
         self._problems: dict[str, dict[str, str]] = {}
         self._store_retry_at = 0.0
         self._store_failures = 0
@@ -190,7 +164,7 @@ class CaptureEngine:
                 progress(self._progress())
             if self._store_failures:
                 self._wait_for_store(stop)
-            elif not worked and not self._idle_step():
+            elif not worked and not self._idle.step():
                 break
         if not self._commit():
             self._wait_for_store(stop)
@@ -253,13 +227,12 @@ class CaptureEngine:
                 self._purge()
                 next_purge = now
             self._take_hints()
-            self._take_rested()
             if self._paused:
                 self._commit()
-            elif self._work() or self._idle_step():
+            elif self._work() or self._idle.step():
                 continue
             wait = min(next_sweep, next_poll if self._active() else next_sweep, self._next_retry())
-            wait = min(wait, next((due for due, _ in self._resting.values()), wait))
+            wait = min(wait, self._idle.due_at())
             self._wake.wait(max(0.005, min(wait - self._monotonic(), self._options.sweep_seconds)))
             self._wake.clear()
 
@@ -306,10 +279,8 @@ class CaptureEngine:
             return
         self._last_sweep = self._now()
         for agent, path, reason in self._registry.walk.unreadable:
-            self._problem(
-                f"unreadable:{path}", "unreadable", f"{agent}: a folder or file cannot be read ({reason})",
-                "Check its permissions.",
-            )  # fmt: skip
+            text = f"{agent}: a folder or file cannot be read ({reason})"
+            self._problem(f"unreadable:{path}", "unreadable", text, "Check its permissions.")
         if self._watcher is not None:
             self._watcher.watch(self._registry.walk.folders)
 
@@ -433,16 +404,13 @@ class CaptureEngine:
             self._queue.sleep(source)
             return
         if grown and self._registry.is_active(source):
-            self._resting[source.saved.source_id] = (self._monotonic() + REST_SECONDS, source)
-            self._resting.move_to_end(source.saved.source_id)
-            if len(self._resting) > 2 * ACTIVE_FILES:
-                self._resting.popitem(last=False)
+            self._idle.grown(source)
         changed = before is not None and before != source.look
         if not grown and changed and source.position:
-            self._idle.append(self._verify(source))
+            self._idle.verify(source)
         elif grown and source.verify_from and source.position:
             source.verify_from = False
-            self._idle.append(self._verify(source))
+            self._idle.verify(source)
 
     def _set_aside(self, source: Source, code: str, message: str, hint: str) -> None:
         """Back-off for one source; the others go on."""
@@ -471,7 +439,7 @@ class CaptureEngine:
 
     # ---- commit ----------------------------------------------------------------------------------
     def _commit(self) -> bool:
-        """Makes the batch durable; False when the store refused it and everything was taken back."""
+        """Makes the batch durable; False when the store refused it and all was taken back."""
         batch = self._batch
         if not batch:
             self._batch_since = 0.0
@@ -497,9 +465,9 @@ class CaptureEngine:
         for update in closed.facts:
             self._lineage.note(update.agent, update.session_id, update.facts)
             if update.facts is None:
-                self._catch_up(update.agent, update.session_id)
+                self._idle.catch_up(update.agent, update.session_id)
             for child in self._readers.orphans.pop((update.agent, update.session_id), ()):
-                self._catch_up(update.agent, child)
+                self._idle.catch_up(update.agent, child)
         self._readers.trim()
         self._tell(batch, now)
         return True
@@ -547,72 +515,6 @@ class CaptureEngine:
         ]  # fmt: skip
         for callback in self._listeners:
             callback(told)
-
-    # ---- idle time -------------------------------------------------------------------------------
-    def _idle_step(self) -> bool:
-        """A bit of the work that can wait; False when there is none."""
-        if self._idle:
-            task = self._idle[-1]
-            try:
-                next(task)
-            except StopIteration:
-                self._remove_idle(task)
-            except (StoreError, OSError) as error:
-                log.warning("idle_task_failed", error=type(error).__name__)
-                self._remove_idle(task)
-            return True
-        try:
-            return self._lineage.step()
-        except StoreError as error:
-            log.warning("lineage_failed", code=error.code)
-            return False
-
-    def _take_rested(self) -> None:
-        """Files that have come to rest are compared once with what was read of them."""
-        now = self._monotonic()
-        while self._resting:
-            key, (due, source) = next(iter(self._resting.items()))
-            if due > now:
-                return
-            del self._resting[key]
-            if source.seen is not None and source.position:
-                self._idle.append(self._verify(source))
-
-    def _remove_idle(self, task: Iterator[None]) -> None:
-        self._idle = [other for other in self._idle if other is not task]
-
-    def _catch_up(self, agent: str, session_id: str) -> None:
-        key = (agent, session_id)
-        if key in self._catching:
-            return
-        self._catching.add(key)
-
-        def task() -> Iterator[None]:
-            try:
-                yield from self._readers.catch_up(agent, session_id)
-                facts = self._readers.facts(agent, session_id)
-                if facts is not None:
-                    self._readers.save(agent, session_id, facts)
-                    self._lineage.note(agent, session_id, facts)
-            finally:
-                self._catching.discard(key)
-
-        self._idle.insert(0, task())
-
-    def _verify(self, source: Source) -> Iterator[None]:
-        """Compares all that was read with the file, a bit at a time; rewinds when it differs."""
-        if source.facts.engine.value != "append-log":
-            return
-        position = source.position
-        for same in verify_blocks(source, self._secret):
-            if source.position != position:
-                return
-            if same is None:
-                yield
-            elif not same:
-                log.info("source_rewritten", agent=source.spec.slug, position=position)
-                source.rewind()
-                self._enqueue(source, hot=True)
 
     def _purge(self) -> None:
         older = self._now() - timedelta(seconds=self._options.dedup_ttl_seconds)

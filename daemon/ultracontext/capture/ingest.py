@@ -90,7 +90,7 @@ class Ingest:
         """Whether the source that brought an event exists beside the one being read."""
 
     def take(self, source: Source, raws: Iterable[RawRecord], batch: Batch) -> None:
-        """Adds a slice of one source to the batch. Raises RedactionError: then nothing was added."""
+        """Adds a slice of one source to the batch. On an error the caller takes the source back."""
         batch.sources[source.saved.source_id] = source
         failpoint("after_read")
         records = self._redact(source, raws, batch)

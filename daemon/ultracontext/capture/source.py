@@ -129,7 +129,7 @@ class Source:
         self.dirty = not self.stored
 
     def rest(self) -> None:
-        """Lets go of what can be had again from the checkpoint and at most one block of the file."""
+        """Lets go of what the checkpoint and at most one block of the file give again."""
         if not self.dirty and self.stored:
             self.state = self.saved.state
             self.assigner = self.prefix = self.stream = self.rows = None

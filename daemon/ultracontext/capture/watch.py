@@ -37,7 +37,7 @@ class Watcher:
             self._fall_back(error)
 
     def watch(self, folders: Mapping[str, bool]) -> None:
-        """Adds watches for new folders (true: with all below); a refusal means polling until later."""
+        """Watches new folders (true: with all below); a refusal means polling until later."""
         if self._observer is None or not self._alive():
             self._start_again()
         if self._observer is None:

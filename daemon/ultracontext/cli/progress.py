@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ultracontext.capture.engine import Progress
+    from ultracontext.capture import Progress
 
 REPAINT_SECONDS = 0.1
 

@@ -59,7 +59,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFacts:
-    """What a path alone says of a source. Strings are masked by capture before a reader sees them."""
+    """What a path alone says of a source. Capture masks the strings before a reader sees them."""
 
     engine: Engine
     role: str = "session"
@@ -76,7 +76,7 @@ class SourceFacts:
 
 
 class Need(msgspec.Struct, frozen=True, kw_only=True):
-    """Another file that a record refers to. Capture fetches it read-only inside the agent's root."""
+    """Another file that a record refers to, fetched read-only inside the agent's roots."""
 
     name: str
     """Key in `MaskedRecord.companions`."""

@@ -117,7 +117,7 @@ class Redactor:
     """Masks records and single strings under one rule set. Safe to share between threads."""
 
     def __init__(self, scanner: Scanner, version: int) -> None:
-        self._scanner = scanner
+        self.scanner = scanner
         self._known: dict[str, int] = {}
         self.rule_set = version
         self.rules = len(scanner.rules)
@@ -126,7 +126,7 @@ class Redactor:
     def redact(self, raw: RawRecord) -> MaskedRecord:
         """The record, masked. Raises RedactionError when that cannot be done for sure."""
         counts: Counter[str] = Counter()
-        digest = self._scanner.fingerprints.record(raw.data, raw.companions)
+        digest = self.scanner.fingerprints.record(raw.data, raw.companions)
         native, text, body, parts = None, None, b"", ()
         if raw.too_large is not None:
             size, name = raw.too_large
@@ -151,16 +151,16 @@ class Redactor:
         fields = {name: getattr(record, name) for name in MaskedRecord.__slots__}
         fields["companions"] = {k: self._opaque(v, counts) for k, v in files.items()}
         fields["masks"] = dict(counts)
-        fields["digest"] = self._scanner.fingerprints.record(record.digest, files)
+        fields["digest"] = self.scanner.fingerprints.record(record.digest, files)
         return _mint(**fields)
 
     def text(self, text: str) -> str:
         """A single string, masked: a path, branch, host or error text."""
-        return self._scanner.text(text)
+        return self.scanner.text(text)
 
     def _opaque(self, data: bytes, counts: Counter[str]) -> str:
         text = data.decode("utf-8", "backslashreplace")
-        return self._scanner.mask([text], counts).get(0, text)
+        return self.scanner.mask([text], counts).get(0, text)
 
     def _object(self, data: bytes, counts: Counter[str]) -> tuple[Any, bytes]:
         """The masked object and its JSON; (None, b"") when the data is no object."""
@@ -174,8 +174,8 @@ class Redactor:
         except ValueError:
             return None, b""
         texts = found.values + found.keys
-        changed = self._scanner.mask(texts, counts) if texts else {}
-        fields = self._scanner.fields(found.fields, changed, texts, counts) if found.fields else {}
+        changed = self.scanner.mask(texts, counts) if texts else {}
+        fields = self.scanner.fields(found.fields, changed, texts, counts) if found.fields else {}
         if not changed and not fields:
             self._learn(found.keys)
             return native, data

@@ -95,6 +95,8 @@ def _url_password(match: Match, spot: Spot) -> Spot | None:
     value = match.string[spot[0] : spot[1]]
     if looks.is_reference(value) or re.fullmatch(rb"\d{1,5}", value):
         return None
+    if match[0][:4].lower() == b"http" and re.fullmatch(rb"[a-z]{1,6}|[A-Z_]+", value):
+        return None
     return spot if value.lower() not in _URL_WORDS else None
 
 
@@ -123,6 +125,29 @@ def _pem(match: Match, spot: Spot) -> Spot | None:
     """A private key holds a body, and is not the words of a text about one."""
     body = re.sub(rb"\\+[nrt]|\s|-----[A-Z0-9 ]*-----", b"", match.string[spot[0] : spot[1]])
     return spot if re.search(rb"[A-Za-z0-9+/=]{16}", body) and b"..." not in body else None
+
+
+def _pem_tail(match: Match, spot: Spot) -> Spot | None:
+    """The lines of base64 before a footer whose header was cut off."""
+    data, start = match.string, spot[0]
+    lines = 0
+    for _ in range(400):
+        end = start
+        while end and data[end - 1] in _PEM_GAP:
+            end -= 1
+        begin = end
+        while begin and data[begin - 1] in _PEM_BODY:
+            begin -= 1
+        line = data[begin:end]
+        if len(line) < 20 and not (lines and line.isdigit() or (not lines and line)):
+            break
+        lines += len(line) >= 20
+        start = begin
+    return (start, spot[1]) if lines else None
+
+
+_PEM_GAP = frozenset(b" \t\r\n\"',|>\xe2\x86\x92:")
+_PEM_BODY = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
 
 
 def _akid(match: Match, spot: Spot) -> Spot | None:
@@ -160,6 +185,7 @@ CHECKS: dict[str, Check] = {
     "url": _url_password,
     "basic": _basic,
     "pem": _pem,
+    "pemtail": _pem_tail,
     "akid": _akid,
     "pair": _pair,
     "crc32": _passed,

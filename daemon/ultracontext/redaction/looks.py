@@ -15,7 +15,7 @@ _REFERENCE = re.compile(
 _PLACEHOLDER = re.compile(
     rb"your|example|placeholder|change[-_ ]?me|replace|dummy|redacted|(?i:x{4})|insert|todo|fixme"
     rb"|<[a-z]|sample|lorem|foo[-_]?bar|not[-_]?set|undefined|no[-_]?token|(?:^|[-_ ])here$|blank"
-    rb"|\.\.\.|^(?:test|fake|mock|stub|abc|qwerty|null|none|nil|true|false|string|str|int|bytes)\b",
+    rb"|\.\.\.|^test[-_]?\d{0,3}$|^(?:test|fake|mock|stub|abc|qwerty|null|none|nil|true|false|string|str|int|bytes)\b",
     re.IGNORECASE,
 )
 _PLAIN = re.compile(

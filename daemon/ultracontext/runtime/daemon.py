@@ -19,7 +19,7 @@ import msgspec
 
 from ultracontext import __version__
 from ultracontext.capture import Committed, Summary
-from ultracontext.capture.engine import Progress
+from ultracontext.capture import Progress
 from ultracontext.errors import (
     FatalError,
     StoreError,

@@ -16,16 +16,15 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ultracontext.capture import database as module
+from ultracontext.capture import rows as module
 from ultracontext.capture.database import (
     RowProgress,
     database_look,
     database_of,
-    protobuf,
     read_rows,
     skip_rows,
-    unhex,
 )
+from ultracontext.capture.functions import protobuf, unhex
 from ultracontext.capture.source import Change, Source
 from ultracontext.errors import CaptureError
 from ultracontext.formats import AgentSpec, Engine, Query, SourceFacts

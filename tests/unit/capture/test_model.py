@@ -157,7 +157,7 @@ class CaptureMachine(RuleBasedStateMachine):
         if file.session in self.shared or not file.records:
             return
         at %= len(file.records)
-        name, line = file.records[at]
+        name, _ = file.records[at]
         self.count += 1
         self.edited.add(file.session)
         self.texts[name] = f"edited {self.count} {name}"

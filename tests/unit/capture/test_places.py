@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ def test_prefix_digest_does_not_depend_on_how_it_was_read(data: bytes, cuts: lis
         whole, parts = PrefixDigest(SECRET), PrefixDigest(SECRET)
         whole.update(data)
         marks = sorted({0, len(data), *(c for c in cuts if c < len(data))})
-        for a, b in zip(marks, marks[1:], strict=False):
+        for a, b in pairwise(marks):
             parts.update(data[a:b])
         assert parts.value() == whole.value()
         start = PrefixDigest.block_start(len(data))

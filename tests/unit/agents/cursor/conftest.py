@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from typing import Any
 
 import pytest
@@ -14,24 +13,13 @@ from recordings import minted
 
 from ultracontext.agents.cursor import SPEC
 from ultracontext.agents.cursor.reader import CursorReader
-from ultracontext.capture.database import whole_rows
-from ultracontext.formats import SourceFacts
 from ultracontext.model import Message, MessageId, SessionFacts
 
 Read = Callable[..., tuple[list[Message], SessionFacts]]
 
 
-def rows(facts: SourceFacts, data: bytes) -> Iterator[bytes]:
-    """The records of a database, as capture makes them."""
-    with closing(sqlite3.connect(":memory:")) as database:
-        database.deserialize(data[:18] + b"\1\1" + data[20:])
-        database.text_factory = bytes
-        yield from (record for _, record in whole_rows(database, facts.queries))
-
-
 @pytest.fixture(autouse=True)
-def _as_capture_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recordings, "_rows", rows)
+def _own_spec(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recordings, "spec_of", lambda _: SPEC)
 
 

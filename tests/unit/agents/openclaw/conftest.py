@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,8 +11,6 @@ from recordings import minted
 
 from ultracontext.agents.openclaw import SPEC
 from ultracontext.agents.openclaw.reader import OpenClawReader
-from ultracontext.capture.database import whole_rows
-from ultracontext.formats import SourceFacts
 from ultracontext.model import Message, MessageId, SessionFacts
 
 SESSION = "6513270e-269e-4d37-b2a7-4de452e6b438"
@@ -22,17 +18,8 @@ SESSION = "6513270e-269e-4d37-b2a7-4de452e6b438"
 Read = Callable[..., tuple[list[Message], SessionFacts]]
 
 
-def rows(facts: SourceFacts, data: bytes) -> Iterator[bytes]:
-    """The records of a database, as capture makes them."""
-    with closing(sqlite3.connect(":memory:")) as database:
-        database.deserialize(data[:18] + b"\1\1" + data[20:])
-        database.text_factory = bytes
-        yield from (record for _, record in whole_rows(database, facts.queries))
-
-
 @pytest.fixture(autouse=True)
-def _as_capture_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recordings, "_rows", rows)
+def _own_spec(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recordings, "spec_of", lambda _: SPEC)
 
 

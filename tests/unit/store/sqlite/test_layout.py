@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from datetime import timedelta
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import pytest
 
 from ultracontext.chain import content_digest, link
-from ultracontext.store.sqlite import SqliteStore
+from ultracontext.store.sqlite import SqliteStore, blocks, contexts
 from ultracontext.store.sqlite.blocks import LOOSE_BLOCKS
+from ultracontext.store.sqlite.bodies import shipped
 from ultracontext.store.sqlite.parts import put_back, values
 
 
@@ -178,3 +180,46 @@ def test_damaged_block_is_an_error_in_words(store: SqliteStore, make: Any) -> No
         connection.execute("UPDATE blocks SET data = x'00112233' WHERE space = 'local'")
     with pytest.raises(Exception, match="damaged"):
         list(space.nodes(space.find("s1").context_id))
+
+
+def test_shipped_dictionary_holds_shapes_and_no_prose(redactor: Any) -> None:
+    text = shipped().decode("latin-1")
+    shapes = text[text.index('{"') :]
+    assert len(shipped()) <= 64 * 1024
+    assert redactor.text(shapes) == shapes
+    assert not re.search(r"(?:[A-Za-z,.']+ ){4}", shapes)
+
+
+def test_dictionary_of_an_earlier_program_is_still_read(
+    store: SqliteStore, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = b'{"type":"user","message":{"role":"user","content":"%s"}}'
+    make.append(store.within("local"), make.event(0, data=body % b"first"))
+    monkeypatch.setattr("ultracontext.store.sqlite.bodies.shipped", lambda: b'"role":"user"' * 50)
+    again = SqliteStore(store.path, write=True)
+    make.append(again.within("local"), make.event(1, data=body % b"second"))
+    assert rows(store, "SELECT count(*) FROM dictionaries") == [(2,)]
+    for opened in (store, again):
+        space = opened.within("local")
+        read = [n.body for n in space.nodes(space.find("s1").context_id)]
+        assert read == [body % b"first", body % b"second"]
+    again.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [
+        ("SELECT 1 FROM contexts WHERE space = 'a' AND facts_nodes IS NOT nodes", "contexts_stale"),
+        (contexts.OUTDATED.replace("?4", "1"), "contexts_read"),
+        (contexts.SELECT + " ORDER BY updated_ms DESC, ref DESC LIMIT 1", "contexts_recent"),
+        (contexts.SELECT + " AND session_id >= ? AND session_id < ?", "contexts_session"),
+        (blocks.LOOSEST, "contexts_loose"),
+        (blocks.LOOSE, "blocks_loose"),
+    ],
+)
+def test_frequent_questions_have_an_index(store: SqliteStore, query: str, index: str) -> None:
+    with store._reader.reading() as connection:
+        values = [None] * (4 if "?2" in query else query.count("?"))
+        values = [None] * 3 if query == blocks.LOOSE or "?3" in query else values
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {query}", values).fetchall()
+    assert any(index in row[3] for row in plan), plan
