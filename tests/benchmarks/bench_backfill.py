@@ -58,6 +58,7 @@ def bare(root: Path, path: Path, schema: list[str]) -> dict[str, float]:
     db.execute("PRAGMA cache_size=-16384")
     for sql in schema:
         db.execute(sql)
+    db.execute("ALTER TABLE nodes ADD COLUMN body BLOB")
     started = time.perf_counter()
     events = total = 0
     nodes: list[tuple[object, ...]] = []

@@ -49,7 +49,7 @@ def exchanged(value: Any, path: tuple[Any, ...], other: Any) -> Any:
 @st.composite
 def odd_records(draw: st.DrawFn, natives: list[dict[str, Any]]) -> dict[str, Any]:
     """A recorded value with up to three places exchanged or removed."""
-    value = draw(st.sampled_from(natives))
+    value: dict[str, Any] = draw(st.sampled_from(natives))
     for _ in range(draw(st.integers(min_value=1, max_value=3))):
         possible = places(value)
         if not possible:

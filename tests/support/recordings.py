@@ -10,18 +10,19 @@ import posixpath
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import parrot
 import zstandard
 
-from ultracontext.agents import agent as spec_of
+from ultracontext.agents import agent, known
 from ultracontext.capture.database import whole_rows
-from ultracontext.formats import Assigner, Assignment, Engine, Need, SourceFacts
+from ultracontext.formats import AgentSpec, Assigner, Assignment, Engine, Need, SourceFacts
 from ultracontext.model import Message, MessageId, RawRecord, SessionFacts, event_id, message_id
 from ultracontext.redaction import MaskedRecord, Redactor, load_redactor
 
@@ -30,8 +31,20 @@ FIXTURES = Path(__file__).parent.parent / "fixtures"
 ROOT = "/root"
 """Where recordings are said to lie."""
 
+Change = Callable[[dict[str, Any]], list[dict[str, Any]]]
+"""From one native record to those that stand in its place."""
+
 Files = list[tuple[str, bytes]]
 """(path relative to the agent's root, content)"""
+
+
+def everyone() -> dict[str, AgentSpec]:
+    """All agents that the conformance suite runs over: those known, and the tests' own."""
+    return {**known(), parrot.SPEC.slug: parrot.SPEC}
+
+
+def spec_of(slug: str) -> AgentSpec:
+    return parrot.SPEC if slug == parrot.SPEC.slug else agent(slug)
 
 
 def recordings(agent: str) -> list[str]:
@@ -121,8 +134,15 @@ class Play:
         session.fed.append((record, message_id(event)))
 
 
-def play(agent: str, laid: Iterable[tuple[str, bytes]], *, resume: bool = False) -> Play:
-    """Assigns all records; with `resume` each by a new assigner, as after a stop."""
+def play(
+    agent: str,
+    laid: Iterable[tuple[str, bytes]],
+    *,
+    resume: bool = False,
+    change: Change | None = None,
+) -> Play:
+    """Assigns all records; with `resume` each by a new assigner, as after a stop; with `change`
+    each JSON record of a source exchanged for what it makes of it."""
     spec = spec_of(agent)
     contents = dict(laid)
     result = Play(agent)
@@ -131,7 +151,7 @@ def play(agent: str, laid: Iterable[tuple[str, bytes]], *, resume: bool = False)
         if facts is None:
             continue
         assigner = spec.assigner(facts, None)
-        for start, line in _records(facts, data):
+        for start, line in _records(facts, data, change):
             record, assignment = _assign(agent, assigner, path, start, line, contents)
             result.take(path, record, assignment)
             state = json.dumps(assigner.state())
@@ -179,15 +199,48 @@ def _below_root(path: str) -> str:
     return real[len(ROOT) + 1 :] if real.startswith(f"{ROOT}/") else ""
 
 
-def _records(facts: SourceFacts, data: bytes) -> Iterator[tuple[int, bytes]]:
+def _records(facts: SourceFacts, data: bytes, change: Change | None) -> Iterator[tuple[int, bytes]]:
     """(start, bytes) of a source's records, cut as `formats.spec` says of its engine."""
     if facts.engine is Engine.DATABASE:
-        return enumerate(_rows(facts, data))
+        return enumerate(_changed_rows(_rows(facts, data), change))
     if facts.engine is Engine.DOCUMENT:
-        return enumerate(_elements(facts, data))
+        return enumerate(_elements(facts, data if change is None else _edited(facts, data, change)))
     if facts.engine is Engine.COMPRESSED_LOG:
         data = zstandard.ZstdDecompressor().decompressobj().decompress(data)
+    if change is not None:
+        natives = [new for _, line in _lines(data) for new in change(json.loads(line))]
+        data = b"".join(json.dumps(native).encode() + b"\n" for native in natives)
     return _lines(data)
+
+
+def holds_records(facts: SourceFacts) -> bool:
+    """Whether a source is cut into JSON records; a legacy transcript is one text."""
+    return facts.engine is not Engine.DOCUMENT or facts.document is not None
+
+
+def _edited(facts: SourceFacts, data: bytes, change: Change) -> bytes:
+    """The document with other elements in its list."""
+    shape = facts.document
+    if shape is None:
+        return data
+    whole = json.loads(data)
+    if isinstance(whole, list):
+        return json.dumps([new for item in whole for new in change(item)]).encode()
+    items = [new for item in whole[shape.items] for new in change(item)]
+    return json.dumps({**whole, shape.items: items}).encode()
+
+
+def _changed_rows(rows: Iterator[bytes], change: Change | None) -> Iterator[bytes]:
+    """A row that was not there has a key of its own, a new name or a place after all others."""
+    for row in rows:
+        native = json.loads(row)
+        if change is None or not isinstance(native["value"], dict):
+            yield row
+            continue
+        for number, value in enumerate(change(native["value"])):
+            place, slash, rest = native["key"].partition("/")
+            key = f"{place}-future{number}{slash}{rest}" if number else native["key"]
+            yield json.dumps({**native, "key": key, "value": value}).encode()
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:

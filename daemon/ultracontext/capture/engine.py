@@ -281,8 +281,8 @@ class CaptureEngine:
         for agent, path, reason in self._registry.walk.unreadable:
             text = f"{agent}: a folder or file cannot be read ({reason})"
             self._problem(f"unreadable:{path}", "unreadable", text, "Check its permissions.")
-        if self._watcher is not None:
-            self._watcher.watch(self._registry.walk.folders)
+        if self._watcher is not None and self._watcher.watch(self._registry.walk.folders):
+            self.request_sweep()
 
     def _enqueue(self, source: Source, *, hot: bool) -> None:
         if source.waiting_since == 0.0:

@@ -36,25 +36,31 @@ class Watcher:
             self._observer = None
             self._fall_back(error)
 
-    def watch(self, folders: Mapping[str, bool]) -> None:
-        """Watches new folders (true: with all below); a refusal means polling until later."""
-        if self._observer is None or not self._alive():
+    def watch(self, folders: Mapping[str, bool]) -> bool:
+        """Watches new folders (true: with all below); a refusal means polling until later.
+
+        True when watches were added: what came between the sweep and them was not seen."""
+        again = self._observer is None or not self._alive()
+        if again:
             self._start_again()
         if self._observer is None:
-            return
+            return False
         refused: OSError | RuntimeError | None = None
+        placed = False
         for folder, recursive in folders.items():
             known = self._watched.get(folder)
             if known is not None and known[0] == (_inode(folder), recursive):
                 continue
             try:
                 self._replace(folder, known, recursive)
+                placed = True
             except (OSError, RuntimeError) as error:
                 refused = error
         if refused is not None:
             self._fall_back(refused)
         else:
             self.mode = "events"
+        return placed and not again
 
     def _replace(self, folder: str, known: Any, recursive: bool) -> None:
         from watchdog.events import (

@@ -1,7 +1,6 @@
 """The demo's plan: which record is appended to which file, and the made-up key in it.
 
-`demo_data/*.jsonl` holds one recording an agent, by hand, in the agent's own format. What must
-differ between runs stands there as `{{name}}`.
+The recordings lie in the folders of their agents (`formats.Demo`).
 """
 
 from __future__ import annotations
@@ -16,6 +15,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
+
+from ultracontext.agents import known
+from ultracontext.formats import Demo, DemoPlace
 
 _DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
 
@@ -37,20 +39,17 @@ class Recording:
 
 def recordings(home: Path, key: str) -> list[Recording]:
     """The packaged recordings, laid out below `home` as their agents do."""
-    claude, codex = str(uuid.uuid4()), str(uuid.uuid4())
-    project = str(home / "upload-service")
-    local = datetime.now().astimezone()
-    values = {"project": project, "key": key, "claude-session": claude, "codex-session": codex}
-    slug = "".join(c if c.isalnum() and c.isascii() else "-" for c in project)
-    day = home / ".codex/sessions" / local.strftime("%Y/%m/%d")
-    places = {
-        "claude": home / ".claude/projects" / slug / f"{claude}.jsonl",
-        "codex": day / f"rollout-{local.strftime('%Y-%m-%dT%H-%M-%S')}-{codex}.jsonl",
-    }
-    return [
-        Recording(agent=agent, file=file, lines=_packaged(agent), values=values)
-        for agent, file in places.items()
-    ]
+    project, local = str(home / "upload-service"), datetime.now().astimezone()
+    found = []
+    for slug, spec in known().items():
+        if spec.demo is None:
+            continue
+        session = str(uuid.uuid4())
+        place = DemoPlace(home=home, project=project, session=session, local=local)
+        values = {"project": project, "key": key, "session": session}
+        file, lines = Path(spec.demo.file(place)), _packaged(spec.demo)
+        found.append(Recording(agent=slug, file=file, lines=lines, values=values))
+    return found
 
 
 def made_up_key() -> str:
@@ -63,8 +62,8 @@ def made_up_key() -> str:
     return "gh" + "p_" + body + check
 
 
-def _packaged(agent: str) -> tuple[str, ...]:
-    text = files("ultracontext.cli").joinpath(f"demo_data/{agent}.jsonl").read_text("utf-8")
+def _packaged(demo: Demo) -> tuple[str, ...]:
+    text = files(demo.package).joinpath(demo.data).read_text("utf-8")
     return tuple(text.splitlines(keepends=True))
 
 

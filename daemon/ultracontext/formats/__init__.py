@@ -1,11 +1,16 @@
 """The contract that an agent's folder signs."""
 
+from ultracontext.formats.changes import MOST_FILES, Changes, patched
+from ultracontext.formats.listing import Listing, ListingFacts, Lookup
 from ultracontext.formats.spec import (
     AgentSpec,
     Assigner,
     Assignment,
+    Demo,
+    DemoPlace,
     DocumentShape,
     Engine,
+    LiveReader,
     Need,
     Query,
     SessionReader,
@@ -13,13 +18,22 @@ from ultracontext.formats.spec import (
 )
 
 __all__ = [
+    "MOST_FILES",
     "AgentSpec",
     "Assigner",
     "Assignment",
+    "Changes",
+    "Demo",
+    "DemoPlace",
     "DocumentShape",
     "Engine",
+    "Listing",
+    "ListingFacts",
+    "LiveReader",
+    "Lookup",
     "Need",
     "Query",
     "SessionReader",
     "SourceFacts",
+    "patched",
 ]

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from pathlib import PurePath, PurePosixPath
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
+from ultracontext.formats.listing import Judge, Lookups
 from ultracontext.model import Base, Message, MessageId, SessionFacts
 from ultracontext.redaction import MaskedRecord
 
@@ -134,6 +136,50 @@ class SessionReader(Protocol):
         """Whether a record of the base session belongs to this session's beginning."""
 
 
+@runtime_checkable
+class LiveReader(Protocol):
+    """A reader that knows what of a session its agent would send to the model now."""
+
+    def live(
+        self, messages: list[Message], record: Callable[[str], MaskedRecord | None]
+    ) -> list[Message]:
+        """Of the settled messages those that the model would get, summaries in place of what was
+        compacted, in that order.
+
+        `record` gives the record that a message was made of, for what `feed` did not keep. A reader
+        without this method stands for: all but `meta`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoPlace:
+    """Where and when `demo` plays a recording."""
+
+    home: PurePath
+    """A home folder made for the demo; the environment names no other."""
+    project: str
+    """The folder that the session is about."""
+    session: str
+    """A fresh UUID."""
+    local: datetime
+    """Now, in local time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demo:
+    """A recording for `demo`, made by hand in the agent's own format.
+
+    In the data `{{project}}`, `{{session}}`, `{{time}}` and `{{key}}` (a made-up secret) stand for
+    what differs between runs, escaped as in a JSON string.
+    """
+
+    package: str
+    """Package that `data` is a resource of: `ultracontext.agents.toy`."""
+    data: str
+    """Name of the JSON Lines file in it."""
+    file: Callable[[DemoPlace], PurePath]
+    """The file that the agent would append these lines to."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSpec:
     """All that the other floors know of an agent."""
@@ -159,3 +205,18 @@ class AgentSpec:
     relate: Callable[[Iterable[MaskedRecord], Iterable[MaskedRecord]], str | None] | None = None
     """(records of a, records of b), both sharing a lineage key → `a` if a is a fork of b, `b` if b
     is a fork of a, None if they are not related."""
+    demo: Demo | None = None
+    """What `demo` plays of this agent, if anything."""
+    folder_of: Callable[[MaskedRecord], str | None] | None = None
+    """The folder that a record says its agent worked in at that moment, None when it does not say.
+    Asked for every record, so it must be cheap; without it a session's first folder counts."""
+    lookups: Lookups | None = None
+    """(source, its path below the root) → what `listing` wants to know of the agent's own files."""
+    listing: Judge | None = None
+    """Whether the agent lists a session whose source exists; without it: always."""
+    packages: Sequence[str] = ()
+    """Names of its npm packages."""
+    installs: Sequence[str] = ()
+    """Folders below the home that hold one entry a version, named by it."""
+    versions: Sequence[str] = ()
+    """Versions that were run, with evidence in `compat`."""

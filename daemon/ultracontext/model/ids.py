@@ -6,11 +6,13 @@ They hold no byte of a payload.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b, sha256
 from typing import NewType
 
 EventId = NewType("EventId", bytes)
-"""16 bytes: hash of a record key and a revision."""
+"""16 bytes: hash of a record key and a revision. The first 4 are those of the session, so that the
+events of one session lie side by side in an index however large the store is."""
 
 ContextId = NewType("ContextId", str)
 """`ctx_` + 24 lowercase hex."""
@@ -27,7 +29,13 @@ def event_id(agent: str, session_id: str, record: str | int, revision: int = 0) 
     """
     name = f"#{record}" if isinstance(record, int) else f"={record}"
     key = f"{agent}\0{session_id}\0{name}\0{revision}".encode("utf-8", "surrogatepass")
-    return EventId(blake2b(key, digest_size=16).digest())
+    return EventId(_session_head(agent, session_id) + blake2b(key, digest_size=12).digest())
+
+
+@lru_cache(maxsize=1024)
+def _session_head(agent: str, session_id: str) -> bytes:
+    key = f"{agent}\0{session_id}".encode("utf-8", "surrogatepass")
+    return blake2b(key, digest_size=4).digest()
 
 
 def captured_context_id(agent: str, session_id: str) -> ContextId:

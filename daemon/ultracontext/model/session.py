@@ -44,5 +44,13 @@ class SessionFacts(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Sessions of one agent that share it may be forks of each other; `spec.relate` decides."""
     tokens: int = 0
     """Input and output tokens, counted once per answer."""
+    usage: dict[str, int] = {}
+    """The same by kind: `input_tokens`, `output_tokens`, and where the agent tells them
+    `cache_read_tokens`, `cache_write_tokens`, `reasoning_tokens`."""
+    files: list[str] = []
+    """Files that the session's tools changed, each once, in order; absolute where the folder is
+    known, at most `formats.MOST_FILES`."""
+    traits: dict[str, str] = {}
+    """What the agent's own lists go by, in its words; for `AgentSpec.listing` only."""
     unknown: dict[str, int] = {}
     """Record kinds that the reader does not know, with their counts."""

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from ahocorasick_rs import BytesAhoCorasick
 
-from ultracontext.redaction.engine import Candidate
+from ultracontext.redaction.engine import BASE64, Candidate
 from ultracontext.redaction.rules import Rule
+from ultracontext.redaction.views import BASE64_PATTERN
 
 
 class AhoEngine:
@@ -21,7 +22,9 @@ class AhoEngine:
         self._lower = _Anchors([(i, rule) for i, rule in numbered if rule.ignore_case])
 
     def candidates(self, data: bytes) -> list[Candidate]:
-        return self._exact.find(data) + self._lower.find(data.lower())
+        found = self._exact.find(data) + self._lower.find(data.lower())
+        found += [(BASE64, match.end() - 1) for match in BASE64_PATTERN.finditer(data)]
+        return found
 
 
 class _Anchors:

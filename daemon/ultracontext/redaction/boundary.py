@@ -119,6 +119,7 @@ class Redactor:
     def __init__(self, scanner: Scanner, version: int) -> None:
         self.scanner = scanner
         self._known: dict[str, int] = {}
+        self._paths: dict[str, str] = {}
         self.rule_set = version
         self.rules = len(scanner.rules)
         self.engine = scanner.engine.name
@@ -138,7 +139,7 @@ class Redactor:
         if len(body) > PART_BYTES:
             native, body, parts = _slim(native, body)
         return _mint(
-            agent=raw.agent, source=self.text(raw.source), start=raw.start, end=raw.end,
+            agent=raw.agent, source=self._path(raw.source), start=raw.start, end=raw.end,
             native=native, text=text, body=body, parts=parts,
             companions={k: self._opaque(v, counts) for k, v in raw.companions.items()},
             damage=raw.damage, too_large=raw.too_large, masks=dict(counts),
@@ -158,6 +159,14 @@ class Redactor:
         """A single string, masked: a path, branch, host or error text."""
         return self.scanner.text(text)
 
+    def _path(self, path: str) -> str:
+        """A source's path, masked; all records of a source ask for the same one."""
+        if path not in self._paths:
+            if len(self._paths) > 1024:
+                self._paths.clear()
+            self._paths[path] = self.text(path)
+        return self._paths[path]
+
     def _opaque(self, data: bytes, counts: Counter[str]) -> str:
         text = data.decode("utf-8", "backslashreplace")
         return self.scanner.mask([text], counts).get(0, text)
@@ -169,7 +178,7 @@ class Redactor:
             if type(native) is not dict:
                 return None, b""
             found = collect(native, self._known)
-            if not (found.exact and surely_exact(data, found.members)):
+            if not (found.exact and surely_exact(data, native, found.members)):
                 native, found = self._slowly(data)
         except ValueError:
             return None, b""

@@ -123,8 +123,8 @@ def _basic(match: Match, spot: Spot) -> Spot | None:
 
 def _pem(match: Match, spot: Spot) -> Spot | None:
     """A private key holds a body, and is not the words of a text about one."""
-    body = re.sub(rb"\\+[nrt]|\s|-----[A-Z0-9 ]*-----", b"", match.string[spot[0] : spot[1]])
-    return spot if re.search(rb"[A-Za-z0-9+/=]{16}", body) and b"..." not in body else None
+    body = re.sub(rb"\\+[nrt]|-----[A-Z0-9 ]*-----", b" ", match.string[spot[0] : spot[1]])
+    return spot if re.search(rb"[A-Za-z0-9+/=]{24}", body) else None
 
 
 def _pem_tail(match: Match, spot: Spot) -> Spot | None:
@@ -151,12 +151,20 @@ _PEM_BODY = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123
 
 
 def _akid(match: Match, spot: Spot) -> Spot | None:
-    return None if match.string[spot[0] : spot[1]].endswith(b"EXAMPLE") else spot
+    return None if b"EXAMPLE" in match.string[spot[0] : spot[1]] else spot
 
 
 def _pair(match: Match, spot: Spot) -> Spot | None:
     value = match.string[spot[0] : spot[1]]
-    return spot if looks.has_digit(value) and looks.entropy(value) >= 3.0 else None
+    mixed = value.lower() != value and value.upper() != value
+    return spot if mixed and looks.has_digit(value) and looks.entropy(value) >= 3.5 else None
+
+
+def _cookie(match: Match, spot: Spot) -> Spot | None:
+    """A cookie header in which at least one value looks like a secret."""
+    pairs = match.string[spot[0] : spot[1]].split(b";")
+    values = [pair.partition(b"=")[2] for pair in pairs]
+    return spot if any(looks.is_secret(value) for value in values) else None
 
 
 def _passed(_match: Match, spot: Spot) -> Spot:
@@ -188,6 +196,7 @@ CHECKS: dict[str, Check] = {
     "pemtail": _pem_tail,
     "akid": _akid,
     "pair": _pair,
+    "cookie": _cookie,
     "crc32": _passed,
     "cloudflare": _passed,
 }

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ultracontext.redaction.checks import accept
-from ultracontext.redaction.engine import Candidate
+from ultracontext.redaction.engine import BASE64, Candidate
 from ultracontext.redaction.rules import Rule
 
 MASK = re.compile(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
@@ -27,7 +27,8 @@ class Span:
     start: int
     end: int
     rule: str
-    certain: bool
+    rank: int
+    """Lower names the mask where finds overlap: certain rules first, then the order of the tables."""
     value: bytes
     """The secret itself, decoded as far as it was found."""
 
@@ -47,14 +48,14 @@ def confirm(rules: Sequence[Rule], data: bytes, candidates: Iterable[Candidate])
                 spot = accept(rule.certain, rule.checks, match, match.span(rule.group))
                 if spot is not None and spot[0] < spot[1]:
                     value = data[spot[0] : spot[1]]
-                    spans.append(Span(*spot, rule.name, rule.certain, value))
+                    spans.append(Span(*spot, rule.name, number + (not rule.certain) * 10_000, value))
     return spans
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
-    """Spans in order, those that overlap made one: named by a certain rule, else by the longest."""
+    """Spans in order, those that overlap made one: named by the one of the lowest rank."""
     out: list[Span] = []
-    for span in sorted(spans, key=lambda s: (s.start, -s.end)):
+    for span in sorted(spans, key=lambda s: (s.start, -s.end, s.rank)):
         if out and span.start < out[-1].end:
             out[-1] = _union(out[-1], span)
         else:
@@ -63,8 +64,8 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def _union(a: Span, b: Span) -> Span:
-    best = max(a, b, key=lambda s: (s.certain, s.end - s.start, -s.start))
-    return Span(min(a.start, b.start), max(a.end, b.end), best.rule, best.certain, best.value)
+    best = a if a.rank <= b.rank else b
+    return Span(min(a.start, b.start), max(a.end, b.end), best.rule, best.rank, best.value)
 
 
 def _ranges(
@@ -74,6 +75,8 @@ def _ranges(
     found: dict[int, list[tuple[int, int]]] = {}
     start, end = 0, -1
     for position, number in sorted((position, number) for number, position in candidates):
+        if number == BASE64:
+            continue
         if rules[number].many_lines:
             low, high = max(0, position - _FAR), position + _FAR
         else:

@@ -1,4 +1,4 @@
-"""Finding where a rule may match. Both engines give candidates only; `confirm` decides.
+"""Finding where a rule may match, or base64 text stands. Both engines give candidates only; `confirm` decides.
 
 A candidate is (rule number, a position inside the possible match), and an engine gives one for
 every real match: it may say too much, never too little.
@@ -18,6 +18,10 @@ from ultracontext.redaction.rules import Rule
 Candidate = tuple[int, int]
 
 ENGINE_VARIABLE = "ULTRACONTEXT_REDACTION_ENGINE"
+
+
+BASE64 = -1
+"""The number that stands for a run of base64 text instead of a rule."""
 
 
 class Engine(Protocol):

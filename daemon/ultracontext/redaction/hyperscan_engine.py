@@ -13,8 +13,9 @@ from typing import Any
 import hyperscan
 
 from ultracontext.errors import RedactionError
-from ultracontext.redaction.engine import Candidate
+from ultracontext.redaction.engine import BASE64, Candidate
 from ultracontext.redaction.rules import Rule
+from ultracontext.redaction.views import BASE64_TEXT
 
 _MAGIC = b"ultracontext-hyperscan-1\n"
 
@@ -29,13 +30,14 @@ class HyperscanEngine:
         probes: dict[tuple[bytes, bool], list[int]] = {}
         for number, rule in enumerate(rules):
             probes.setdefault((rule.probe, rule.ignore_case), []).append(number)
+        probes[BASE64_TEXT, False] = [BASE64]
         self._owners = list(probes.values())
         try:
             self._database = _load(list(probes), version, cache_dir)
             self._database.scratch = hyperscan.Scratch(self._database)
         except hyperscan.error as error:
             raise RedactionError(
-                f"the redaction engine does not start: {error}",
+                f"the redaction engine does not start: {str(error).rstrip('.')}",
                 hint="Set ULTRACONTEXT_REDACTION_ENGINE=aho to use the other one",
             ) from error
 

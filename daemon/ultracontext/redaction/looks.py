@@ -15,7 +15,7 @@ _REFERENCE = re.compile(
 _PLACEHOLDER = re.compile(
     rb"your|example|placeholder|change[-_ ]?me|replace|dummy|redacted|(?i:x{4})|insert|todo|fixme"
     rb"|<[a-z]|sample|lorem|foo[-_]?bar|not[-_]?set|undefined|no[-_]?token|(?:^|[-_ ])here$|blank"
-    rb"|\.\.\.|^test[-_]?\d{0,3}$|^(?:test|fake|mock|stub|abc|qwerty|null|none|nil|true|false|string|str|int|bytes)\b",
+    rb"|\.\.\.|^(?:test|password|passwd|secret|token|key|admin|user|pass)[-_]?\d{0,3}$|abcdefgh|0123456789|1234567890|^(?:test|fake|mock|stub|abc|qwerty|null|none|nil|true|false|string|str|int|bytes)\b",
     re.IGNORECASE,
 )
 _PLAIN = re.compile(
@@ -26,9 +26,16 @@ _PLAIN = re.compile(
 )
 _PIECE = re.compile(rb"[A-Za-z0-9]+")
 _WORDY = re.compile(
-    rb"^(?:\d{1,6}|[A-Z]?[a-z]+(?:[A-Z]{1,5}[a-z]*)*\d{0,3}|[A-Z]+(?:[a-z]+(?:[A-Z][a-z]*)*)?\d{0,3}"
+    rb"^(?:\d{1,8}|[A-Z]?[a-z]+(?:[A-Z]{1,5}[a-z]*)*\d{0,3}|[A-Z]+(?:[a-z]+(?:[A-Z][a-z]*)*)?\d{0,3}"
     rb"|[A-Za-z]{1,4}\d{1,4}[A-Za-z]{0,12}|\d{1,4}[A-Za-z]{1,12}|(?:[A-Z]?[a-z]{2,}\d{1,2}){1,3}[a-z]*)$"
 )
+_TERMS = re.compile(
+    rb"(?:x|ed)(?:25519|448)|pkcs\d+|p(?:256|384|521)|oauth2?|sha\d+(?:_\d+)?|md[45]|aes\d*|rsa\d+|base\d\d"
+    rb"|utf\d+|ml(?:kem|dsa)\d+|secp\d+[kr]\d|k8s|ec2|s3|i18n|http2|win32|x86|x64|arm64|amd64|ipv[46]"
+    rb"|x509|hmac\d*|h26[45]|web3|py3|go1|es\d{1,4}|v\d{1,3}(?![0-9a-z])",
+    re.IGNORECASE,
+)
+_JUMPY = re.compile(rb"[a-z][A-Z][a-z][A-Z]|[A-Z][a-z][A-Z][a-z][A-Z]")
 _TECHNICAL = re.compile(
     rb"^(?:base(?:64|32|16|58)(?:url)?|sha\d{1,3}|md[45]|utf-?(?:8|16)|oauth2?|argon2(?:id|i|d)?|x509"
     rb"|ed25519|(?:rs|hs|es|ps)(?:256|384|512)|aes-?\d*.*|rsa-?\d*|http\d?|ipv[46]|h2|s3|ec2|k8s|v\d+)$",
@@ -83,7 +90,10 @@ def is_filler(value: bytes) -> bool:
 
 def is_wordy(value: bytes) -> bool:
     """Every piece between signs reads as a word, a number, or a word with a number."""
-    return all(_WORDY.match(piece) is not None for piece in _PIECE.findall(value))
+    if _JUMPY.search(value) is not None and has_digit(value):
+        return False
+    plain = _TERMS.sub(b"-", value)
+    return all(_WORDY.match(piece) is not None for piece in _PIECE.findall(plain))
 
 
 def has_digit(value: bytes) -> bool:

@@ -11,7 +11,7 @@ Nature = Literal["", "secret", "password"]
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 _PASSWORDS = frozenset(
-    "password passwd passphrase passcode pwd passwort kennwort motdepasse contrasena pass pw"
+    "password passwd passphrase passcode pwd passwort kennwort pass pw"
     " userpassword dbpassword mypassword rootpassword adminpassword requirepass masterpass"
     " userpass dbpass rootpw bindpw dbpwd psk sshpass pgpassword mysqlpwd smtppass".split()
 )
@@ -28,7 +28,7 @@ _SECRETS = frozenset(
 _KEY_BEFORE = frozenset(
     "api access private secret auth master signing encryption encrypt service account storage"
     " shared license subscription functions admin app application client consumer deploy deployer"
-    " session hmac aes crypto cipher ingest ingestion write server live prod production test"
+    " hmac aes crypto cipher ingest ingestion write server live prod production test"
     " sandbox wallet wrapping root rsa ssh host tls ssl pgp gpg webhook openai anthropic gemini"
     " google github gitlab stripe aws azure algolia rest sdk integration user org project dev"
     " decryption preshared groq mistral".split()
@@ -51,7 +51,7 @@ _AFTER = frozenset(
     " help doc docs example examples encoding encoded decoder encoder stream bucket address"
     " domain host port region zone tag tags title total window budget ratio limit kwargs args"
     " number num sequence seq embedding embeddings logprobs probs bias weights mask tree kind"
-    " value_from valuefrom configured requirements history attempts lifetime validity".split()
+    " value_from valuefrom configured requirements history attempts lifetime validity chars characters alphabet charset bits bytes grant flow".split()
 )
 """After a secret's word, these say that the value is something else."""
 
@@ -62,7 +62,7 @@ _BEFORE = frozenset(
     " requires show hide forgot forget reset invalid missing wrong empty each per cached reasoning"
     " thinking string lexer parse parsed parser current peek lookahead id idempotency request"
     " window batch resume upload nextpage csrf xsrf forgery antiforgery verification abort basic"
-    " stopping text image audio video code pagination watermark delta change".split()
+    " starting update action lock confirmation unit unreserved pattern stopping text image audio video code pagination watermark delta change".split()
 )
 """Before a secret's word, these say the same (`next_token`, `public_key`)."""
 
@@ -104,6 +104,9 @@ def _word_nature(words: list[str], index: int) -> Nature:
 
 
 def _stands(words: list[str], index: int) -> bool:
-    if index and words[index - 1] in _BEFORE:
+    before = words[index - 1] if index else ""
+    if before in _BEFORE or "public" in words[:index]:
+        return False
+    if before == "client" and words[index] == "token":  # names a try, not a right
         return False
     return not any(word in _AFTER for word in words[index + 1 :])

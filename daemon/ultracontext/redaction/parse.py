@@ -48,11 +48,14 @@ def without_bom(data: bytes) -> bytes:
     return data[3:] if data.startswith(_BOM) else data
 
 
-def surely_exact(data: bytes, members: int) -> bool:
-    """Whether the text has exactly `members` object members, so that no key hides another.
+def surely_exact(data: bytes, native: Any, members: int) -> bool:
+    """Whether the parsed value with its `members` object members is all that the text holds.
 
-    Counts the colons after a closing quote. A text where that count could be wrong is not sure.
+    It is when it is written as the same bytes again. Else the colons after a closing quote are
+    counted, so that no key hides another; a text where that count could be wrong is not sure.
     """
+    if dump_json(native) == data:
+        return True
     if b'\\\\":' in data:
         return False
     for gap in (b'" :', b'"\t:', b'"\n:', b'"\r:'):

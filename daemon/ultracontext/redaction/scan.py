@@ -15,12 +15,11 @@ from itertools import accumulate
 from ultracontext.errors import RedactionError
 from ultracontext.redaction.checks import field_kind
 from ultracontext.redaction.confirm import Span, barred, confirm, merged
-from ultracontext.redaction.engine import Engine
+from ultracontext.redaction.engine import BASE64, Engine
 from ultracontext.redaction.fingerprint import Fingerprinter
 from ultracontext.redaction.rules import Rule
 from ultracontext.redaction.views import (
     Back,
-    base64_positions,
     base64_views,
     escape_views,
     percent_view,
@@ -95,8 +94,11 @@ class Scanner:
 
     def _find_in(self, data: bytes) -> list[Span]:
         candidates = self.engine.candidates(data)
-        spans = confirm(self.rules, data, candidates) if candidates else []
-        for view, back in base64_views(data, base64_positions(data)):
+        if not candidates:
+            return []
+        runs = [position for number, position in candidates if number == BASE64]
+        spans = confirm(self.rules, data, candidates)
+        for view, back in base64_views(data, runs) if runs else ():
             found = self.engine.candidates(view)
             if found:
                 spans += _mapped(confirm(self.rules, view, found), back)
@@ -137,4 +139,4 @@ def encoded(text: str) -> bytes:
 
 
 def _mapped(spans: Sequence[Span], back: Back) -> list[Span]:
-    return [Span(*back(s.start, s.end), s.rule, s.certain, s.value) for s in spans]
+    return [Span(*back(s.start, s.end), s.rule, s.rank, s.value) for s in spans]

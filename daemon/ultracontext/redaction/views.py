@@ -27,7 +27,7 @@ BASE64_TEXT = (
     rb"(?:[CDI-Za-f][AC-HQS-Xgi-nwyz0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-]){5}"
 )
 """Five groups of four that decode to printable ASCII: 1 in 10 million of random groups does."""
-_BASE64_TEXT = re.compile(BASE64_TEXT)
+BASE64_PATTERN = re.compile(BASE64_TEXT)
 _RUN = re.compile(rb"[A-Za-z0-9+/_-]+(?:(?:\\n|\r?\n) ?[A-Za-z0-9+/_-]{4,})*={0,2}")
 _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/_-]")
 _BINARY_HEADS = (
@@ -75,14 +75,9 @@ def base64_views(data: bytes, positions: list[int]) -> Iterator[View]:
             continue
         start, end = _run_around(data, position)
         done = end
-        for match in _BASE64_TEXT.finditer(data, start, end):
+        for match in BASE64_PATTERN.finditer(data, start, end):
             yield from _decoded(data, start, end, match.start())
             break
-
-
-def base64_positions(data: bytes) -> list[int]:
-    """Where runs of base64 text stand, without an automaton."""
-    return [match.end() - 1 for match in _BASE64_TEXT.finditer(data)]
 
 
 def _run_around(data: bytes, position: int) -> tuple[int, int]:

@@ -238,7 +238,7 @@ class Daemon:
             dedup = msgspec.to_builtins(self._line.space.dedup_status())
         except StoreError as error:
             problems.append(health.problem(error.code, error.message, error.hint))
-        problems += health.remote_problems(setup.settings) + health.disk_problems(setup.paths)
+        problems += health.standing_problems(setup.paths, setup.settings)
         return {
             "daemon": {
                 "running": True,

@@ -6,6 +6,7 @@ import os
 import shutil
 from typing import Any
 
+from ultracontext.agents import broken
 from ultracontext.errors import UltraContextError
 from ultracontext.paths import Paths
 from ultracontext.settings import Settings
@@ -31,7 +32,7 @@ def stopped(paths: Paths, settings: Settings, dedup: dict[str, Any]) -> dict[str
         "remote": remote(settings),
         "dedup": dedup,
         "store": store(paths),
-        "problems": [*remote_problems(settings), *disk_problems(paths)],
+        "problems": standing_problems(paths, settings),
     }
 
 
@@ -55,6 +56,23 @@ def remote_problems(settings: Settings) -> list[dict[str, str]]:
             "remote.url is set, but this version does not replicate yet",
             "Everything stays in the local store until then",
         )
+    ]
+
+
+def standing_problems(paths: Paths, settings: Settings) -> list[dict[str, str]]:
+    """What is wrong whether a daemon runs or not."""
+    return [*remote_problems(settings), *disk_problems(paths), *agent_problems()]
+
+
+def agent_problems() -> list[dict[str, str]]:
+    """Third parties' agents that cannot be used, or not wholly."""
+    return [
+        problem(
+            "agent-broken",
+            f"the agent of the entry point {found.name} is broken: {found.problem}",
+            f"Update or remove {found.distribution or 'its package'}",
+        )
+        for found in broken()
     ]
 
 

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oddities import odd_records
-from recordings import files, minted, play, recordings
+from recordings import files, minted, play, recordings, spec_of
 
-from ultracontext.agents import agent as spec_of
 from ultracontext.formats import SourceFacts
 from ultracontext.model import Message, MessageId
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import PurePosixPath, PureWindowsPath
 
 import pytest
-from recordings import files
+from recordings import files, spec_of
 
-from ultracontext.agents import agent as spec_of
 from ultracontext.agents import known
 
 ODD_PATHS = [

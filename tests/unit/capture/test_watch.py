@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from capture_lab import Lab, lines, record
 
 from ultracontext.capture.watch import Watcher
 
@@ -63,5 +64,38 @@ def test_dead_watcher_is_replaced(tmp_path: Path) -> None:
         made.watch({str(tmp_path): True})
         assert made.mode == "events"
         assert made._observer.is_alive()
+    finally:
+        made.stop()
+
+
+def test_a_file_written_between_the_first_sweep_and_its_watch_is_found_at_once(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Watcher.watch
+
+    def late(self: Watcher, folders: dict[str, bool]) -> bool:
+        if not lab.sessions() and not (lab.logs / "a.log").exists():
+            lab.write(lines([record(1)]))
+        return place(self, folders)
+
+    monkeypatch.setattr(Watcher, "watch", late)
+    engine, stop, captured = lab.engine(sweep_seconds=600), threading.Event(), threading.Event()
+    engine.listen(lambda _: captured.set())
+    thread = threading.Thread(target=engine.run, args=(stop,))
+    thread.start()
+    try:
+        assert captured.wait(10)
+    finally:
+        stop.set()
+        thread.join(10)
+    assert lab.texts() == ["text 1"]
+
+
+def test_only_new_watches_ask_for_another_look(tmp_path: Path) -> None:
+    made = watcher([], threading.Event())
+    made.start()
+    try:
+        assert made.watch({str(tmp_path): True})
+        assert not made.watch({str(tmp_path): True})
     finally:
         made.stop()

@@ -4,9 +4,12 @@ Written from runs of the programs 2.1.332, 2.0.77 and 1.0.128 (`compat.MET`).
 """
 
 from ultracontext.agents.claude.assign import ClaudeAssigner
+from ultracontext.agents.claude.compat import MET
+from ultracontext.agents.claude.demo import DEMO
 from ultracontext.agents.claude.layout import classify, roots
 from ultracontext.agents.claude.lineage import relate
-from ultracontext.agents.claude.reader import ClaudeReader
+from ultracontext.agents.claude.listing import listing, lookups
+from ultracontext.agents.claude.reader import ClaudeReader, folder_of
 from ultracontext.formats import AgentSpec
 
 SPEC = AgentSpec(
@@ -18,6 +21,13 @@ SPEC = AgentSpec(
     assigner=ClaudeAssigner,
     reader=ClaudeReader,
     relate=relate,
+    demo=DEMO,
+    folder_of=folder_of,
+    lookups=lookups,
+    listing=listing,
+    packages=("@anthropic-ai/claude-code",),
+    installs=(".local/share/claude/versions",),
+    versions=tuple(met.version for met in MET),
 )
 
 __all__ = ["SPEC"]

@@ -7,7 +7,8 @@ from typing import Any, Literal
 from ultracontext.agents.claude.assistant import SYNTHETIC
 from ultracontext.agents.claude.content import MEDIA
 from ultracontext.agents.claude.values import mapping, one_line, text_or_none
-from ultracontext.model import Message, SessionFacts
+from ultracontext.formats import Changes
+from ultracontext.model import Message, SessionFacts, Tool
 
 MOST_KINDS = 100
 MOST_ANSWERS = 256
@@ -18,6 +19,19 @@ MOST_SUMMARIES = 64
 _NAMES = {"custom-title": "customTitle", "agent-name": "agentName"}
 _NOTES = tuple(f"[{kind}" for kind in MEDIA)
 _STAND_INS = frozenset({"slash_command", "bash_input"})
+
+_EDITORS = {
+    "Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path",
+    "NotebookEdit": "notebook_path",
+}  # fmt: skip
+"""Tools that change a file, and which input names it."""
+_USAGE = {
+    "input_tokens": "input_tokens", "output_tokens": "output_tokens",
+    "cache_read_tokens": "cache_read_input_tokens",
+    "cache_write_tokens": "cache_creation_input_tokens",
+}  # fmt: skip
+Spent = tuple[int, ...]
+"""Tokens in the order of `_USAGE`."""
 
 
 class Facts:
@@ -38,8 +52,10 @@ class Facts:
         self._updated: str | None = None
         self._lineage: str | None = None
         self._messages = 0
-        self._tokens = 0
-        self._answers: dict[str, int] = {}
+        self._usage: Spent = (0,) * len(_USAGE)
+        self._answers: dict[str, Spent] = {}
+        self._changes = Changes(_changed)
+        self._entrypoint: str | None = None
         self._summaries: dict[str, str] = {}
         self._unknown: dict[str, int] = {}
 
@@ -61,7 +77,10 @@ class Facts:
             parent_session=self.parent,
             relation=self.relation,
             lineage_key=self._lineage if lineage else None,
-            tokens=self._tokens,
+            tokens=self._usage[0] + self._usage[1],
+            usage={name: n for name, n in zip(_USAGE, self._usage, strict=True) if n},
+            files=self._changes.files,
+            traits={} if self._entrypoint is None else {"entrypoint": self._entrypoint},
             unknown=dict(self._unknown),
         )
 
@@ -70,6 +89,7 @@ class Facts:
         for message in messages:
             if message.kind != "meta":
                 self._messages += 1
+        self._changes.note(messages, self._project)
         for kind in unknown:
             self._count_unknown(kind)
 
@@ -87,6 +107,8 @@ class Facts:
                 self._updated = time
         if self._project is None:
             self._project = text_or_none(native.get("cwd"))
+        if self._entrypoint is None:
+            self._entrypoint = text_or_none(native.get("entrypoint"))
         branch = native.get("gitBranch")
         if branch is not self._branch and type(branch) is str and branch:
             self._branch = branch
@@ -120,17 +142,19 @@ class Facts:
             self.parent, self.relation = origin, "fork"
         usage = message.get("usage")
         if type(usage) is dict:
-            self._spend(message.get("id"), _tokens(usage))
+            self._spend(message.get("id"), tuple(_count(usage.get(key)) for key in _USAGE.values()))
 
-    def _spend(self, answer: Any, tokens: int) -> None:
-        if type(answer) is not str:
-            self._tokens += tokens
-            return
-        before = self._answers.pop(answer, 0)
-        self._answers[answer] = max(before, tokens)
-        self._tokens += max(0, tokens - before)
-        if len(self._answers) > MOST_ANSWERS:
-            del self._answers[next(iter(self._answers))]
+    def _spend(self, answer: Any, spent: Spent) -> None:
+        before: Spent = (0,) * len(spent)
+        if type(answer) is str:
+            before = self._answers.pop(answer, before)
+            spent = tuple(map(max, before, spent))
+            self._answers[answer] = spent
+            if len(self._answers) > MOST_ANSWERS:
+                del self._answers[next(iter(self._answers))]
+        self._usage = tuple(
+            total + now - then for total, now, then in zip(self._usage, spent, before, strict=True)
+        )
 
     def note_title(self, kind: str, native: dict[str, Any], known: set[int]) -> None:
         """Names given by the person and titles made by the agent; the last of each counts.
@@ -177,10 +201,10 @@ def _title(value: Any) -> str | None:
     return one_line(value) or None if type(value) is str else None
 
 
-def _tokens(usage: dict[str, Any]) -> int:
-    total = 0
-    for key in ("input_tokens", "output_tokens"):
-        value = usage.get(key)
-        if type(value) is int and 0 < value < MOST_TOKENS:
-            total += value
-    return total
+def _count(value: Any) -> int:
+    return value if type(value) is int and 0 < value < MOST_TOKENS else 0
+
+
+def _changed(tool: Tool) -> tuple[Any, ...]:
+    key = _EDITORS.get(tool.name)
+    return () if key is None else (mapping(tool.input).get(key),)

@@ -20,6 +20,7 @@ message is a part; `aborted`; `cwd` and `git_branch` where they change; `media`;
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ultracontext.agents.claude.assign import SIDECHAIN
@@ -28,6 +29,7 @@ from ultracontext.agents.claude.branches import PARENT, ROOT
 from ultracontext.agents.claude.draft import Draft
 from ultracontext.agents.claude.facts import Facts
 from ultracontext.agents.claude.layout import AGENT
+from ultracontext.agents.claude.live import live
 from ultracontext.agents.claude.others import read_attachment, read_loose, read_system
 from ultracontext.agents.claude.settle import settled
 from ultracontext.agents.claude.user import read_user
@@ -70,6 +72,12 @@ class ClaudeReader:
 
     def settle(self, messages: list[Message]) -> list[Message]:
         return settled(messages)
+
+    def live(
+        self, messages: list[Message], record: Callable[[str], MaskedRecord | None]
+    ) -> list[Message]:
+        del record
+        return live(messages)
 
     def facts(self) -> SessionFacts:
         return self._facts.current(lineage=not self._delegated)
@@ -173,3 +181,10 @@ def _describe_answer(native: dict[str, Any], base: dict[str, Any]) -> None:
             base["model"] = model
     if native.get("isAbortedMidStream") is True:
         base["aborted"] = True
+
+
+def folder_of(record: MaskedRecord) -> str | None:
+    """Chain records say where the agent works."""
+    native = record.native
+    cwd = native.get("cwd") if type(native) is dict else None
+    return cwd if type(cwd) is str and cwd else None

@@ -1,8 +1,11 @@
 """Codex CLI: rollout files of 0.45 to 0.171, legacy and paginated."""
 
 from ultracontext.agents.codex.assign import assigner
+from ultracontext.agents.codex.compat import EVIDENCE
+from ultracontext.agents.codex.demo import DEMO
 from ultracontext.agents.codex.layout import FILES, FOLDERS, classify, roots
-from ultracontext.agents.codex.reader import Reader
+from ultracontext.agents.codex.listing import listing, lookups
+from ultracontext.agents.codex.reader import Reader, folder_of
 from ultracontext.formats import AgentSpec
 
 SPEC = AgentSpec(
@@ -14,6 +17,12 @@ SPEC = AgentSpec(
     files=FILES,
     assigner=assigner,
     reader=Reader,
+    demo=DEMO,
+    folder_of=folder_of,
+    lookups=lookups,
+    listing=listing,
+    packages=("@openai/codex",),
+    versions=tuple(seen.version for seen in EVIDENCE),
 )
 
 __all__ = ["SPEC"]

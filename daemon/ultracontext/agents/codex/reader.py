@@ -11,6 +11,7 @@ from ultracontext.agents.codex.content import texts
 from ultracontext.agents.codex.instant import utc
 from ultracontext.agents.codex.items import Handler
 from ultracontext.agents.codex.line import Dict, Line, as_dict, as_text
+from ultracontext.agents.codex.live import live
 from ultracontext.agents.codex.settle import settled
 from ultracontext.agents.codex.state import State
 from ultracontext.model import Base, Message, MessageId, SessionFacts
@@ -50,13 +51,16 @@ class Reader:
         session = self._state.session
         if time is not None and "thread_name" not in native:
             session.touch(time)
-        for message in messages:
-            if message.kind != "meta":
-                session.messages += 1
+        session.count(messages)
         return messages
 
     def settle(self, messages: list[Message]) -> list[Message]:
         return settled(messages, delegated=self._state.session.subagent)
+
+    def live(
+        self, messages: list[Message], record: Callable[[str], MaskedRecord | None]
+    ) -> list[Message]:
+        return live(messages, record)
 
     def facts(self) -> SessionFacts:
         return self._state.session.value()
@@ -190,3 +194,19 @@ def bare(state: State, line: Line, native: Dict) -> list[Message]:
     name = f"{name}/{inner}" if type(inner) is str else name
     state.session.count_unknown(name)
     return [line.message("meta", name)]
+
+
+def folder_of(record: MaskedRecord) -> str | None:
+    """The thread's meta, a turn's context and applied settings say where the agent works."""
+    native = record.native
+    kind = native.get("type") if type(native) is dict else None
+    if type(kind) is not str or kind not in PLACED:
+        return None
+    payload = as_dict(native.get("payload"))
+    if kind == "event_msg":
+        payload = as_dict(payload.get("thread_settings"))
+    cwd = payload.get("cwd")
+    return cwd if type(cwd) is str and cwd else None
+
+
+PLACED = frozenset({"session_meta", "turn_context", "event_msg"})

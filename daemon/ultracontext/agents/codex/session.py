@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
+from ultracontext.agents.codex.changes import changed
 from ultracontext.agents.codex.instant import utc
 from ultracontext.agents.codex.line import Dict, as_dict, as_text
-from ultracontext.model import Base, SessionFacts
+from ultracontext.formats import Changes
+from ultracontext.model import Base, Message, SessionFacts
 
 TITLE_LENGTH = 200
 UNKNOWN_LIMIT = 100
@@ -36,6 +38,15 @@ class Session:
         """Id of the item that gave the prompt, while no event confirmed it."""
         self._earlier_prompt: str | None = None
         self._usage = Usage()
+        self._changes = Changes(changed)
+        self._traits: dict[str, str] = {}
+
+    def count(self, messages: list[Message]) -> None:
+        """What a record gave."""
+        for message in messages:
+            if message.kind != "meta":
+                self.messages += 1
+        self._changes.note(messages, self._facts.project_path)
 
     def touch(self, time: str) -> None:
         """A record was written at this time."""
@@ -75,6 +86,13 @@ class Session:
         facts.agent_version = as_text(payload.get("cli_version")) or facts.agent_version
         self._git(payload, own=True)
         self._ancestry(payload)
+        self._trait("provider", payload.get("model_provider"))
+        source = payload.get("source")
+        self._trait("source", source if type(source) is str or source is None else "custom")
+
+    def _trait(self, name: str, value: object) -> None:
+        if type(value) is str and value:
+            self._traits[name] = value[:100]
 
     def _other_meta(self, payload: Dict, found: str) -> None:
         facts = self._facts
@@ -125,6 +143,8 @@ class Session:
         """A prompt, shown by the message `first`; `confirmed` when the screen's event says so."""
         if not text or text.isspace():
             return
+        if confirmed:
+            self._traits["prompted"] = "yes"
         if self._prompt is None or (confirmed and self._prompt_item == first):
             self._prompt = title_of(text)
             self._prompt_item = None if confirmed else first
@@ -145,6 +165,7 @@ class Session:
     def value(self) -> SessionFacts:
         facts = self._facts
         title, source = self._title()
+        usage = self._usage.value()
         return SessionFacts(
             title=title,
             title_source=source,
@@ -159,7 +180,10 @@ class Session:
             parent_session=facts.parent_session,
             relation=facts.relation,
             base=facts.base,
-            tokens=self._usage.value(),
+            tokens=sum(usage.get(key, 0) for key in SPENT),
+            usage=usage,
+            files=self._changes.files,
+            traits=dict(self._traits),
             unknown=dict(self.unknown),
         )
 
@@ -178,51 +202,76 @@ class Session:
         return prompt, "prompt" if prompt is not None else None
 
 
+Tokens = dict[str, int]
+"""By kind, as `SessionFacts.usage` names them."""
+
+SPENT = ("input_tokens", "output_tokens")
+"""What `tokens` adds up; the other kinds are parts of these."""
+KINDS = {
+    "input_tokens": "input_tokens", "output_tokens": "output_tokens",
+    "cache_read_tokens": "cached_input_tokens", "reasoning_tokens": "reasoning_output_tokens",
+}  # fmt: skip
+
+
 class Usage:
     """Tokens of answers, counted once, from two records that may both be there."""
 
     __slots__ = ("_last_response", "_recorded", "_seen", "_total", "copied")
 
     def __init__(self) -> None:
-        self._total = 0
+        self._total: Tokens = {}
         self.copied = False
-        self._seen = -1
-        self._recorded = 0
+        self._seen: Tokens | None = None
+        self._recorded: Tokens = {}
         self._last_response: object = None
 
-    def count(self, total: int, last: int) -> None:
+    def count(self, total: Tokens, last: Tokens) -> None:
         """`token_count` is repeated; its total runs through the thread, over forks and resumes."""
         if total == self._seen:
             return
-        step = last if self._seen < 0 else total - self._seen
-        if step < 0:
+        step = last if self._seen is None else _less(total, self._seen)
+        if _spent(step) < 0:
             step = total  # a total that began again
         self._seen = total
         if not self.copied:
-            self._total += step
+            _add(self._total, step)
 
-    def record(self, tokens: int, response: object) -> None:
+    def record(self, tokens: Tokens, response: object) -> None:
         if response is None or response != self._last_response:
             self._last_response = response
             if not self.copied:
-                self._recorded += tokens
+                _add(self._recorded, tokens)
 
     def restart(self) -> None:
         """Nothing so far was the session's own."""
-        self._total = self._recorded = 0
+        self._total, self._recorded = {}, {}
 
-    def value(self) -> int:
-        return max(self._total, self._recorded)
+    def value(self) -> Tokens:
+        more = max(self._total, self._recorded, key=_spent)
+        return {kind: count for kind, count in more.items() if count > 0}
 
 
-def tokens_of(usage: object) -> int:
-    """Input and output tokens; cached and reasoning tokens are parts of these."""
+def _less(total: Tokens, before: Tokens) -> Tokens:
+    return {kind: total.get(kind, 0) - before.get(kind, 0) for kind in {**total, **before}}
+
+
+def _add(to: Tokens, step: Tokens) -> None:
+    for kind, count in step.items():
+        to[kind] = to.get(kind, 0) + count
+
+
+def _spent(tokens: Tokens) -> int:
+    return sum(tokens.get(kind, 0) for kind in SPENT)
+
+
+def tokens_of(usage: object) -> Tokens:
+    """Tokens by kind; cached and reasoning tokens are parts of input and output."""
     counts = as_dict(usage)
-    found = 0
-    for key in ("input_tokens", "output_tokens"):
+    found: Tokens = {}
+    for kind, key in KINDS.items():
         value = counts.get(key)
         if type(value) is int and 0 < value < 1 << 48:
-            found += value
+            found[kind] = value
     return found
 
 

@@ -4,7 +4,9 @@ Written from public material (`shared/agents/cursor/FORMAT.md`), not from runs (
 """
 
 from ultracontext.agents.cursor.assign import CursorAssigner
+from ultracontext.agents.cursor.compat import MET
 from ultracontext.agents.cursor.layout import FILES, FOLDERS, classify, roots
+from ultracontext.agents.cursor.listing import listing, lookups
 from ultracontext.agents.cursor.reader import CursorReader
 from ultracontext.formats import AgentSpec
 
@@ -17,6 +19,10 @@ SPEC = AgentSpec(
     files=FILES,
     assigner=CursorAssigner,
     reader=CursorReader,
+    lookups=lookups,
+    listing=listing,
+    installs=(".local/share/cursor-agent/versions",),
+    versions=tuple(met.version for met in MET),
 )
 
 __all__ = ["SPEC"]

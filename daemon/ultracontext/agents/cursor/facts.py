@@ -14,10 +14,22 @@ from ultracontext.agents.cursor.values import (
     one_line,
     text_or_none,
 )
-from ultracontext.model import Message, SessionFacts
+from ultracontext.formats import Changes, patched
+from ultracontext.model import Message, SessionFacts, Tool
 from ultracontext.redaction import MaskedRecord
 
 MOST_TOKENS = 1 << 40
+USAGE = {"input_tokens": "inputTokens", "output_tokens": "outputTokens"}
+_EDITORS = frozenset(
+    {
+        "ApplyPatch", "Delete", "EditNotebook", "MultiEdit", "StrReplace", "Write", "apply_patch",
+        "delete_file", "edit_file", "edit_file_v2", "edit_notebook", "search_replace", "write",
+    }
+)  # fmt: skip
+"""Tools that change a file."""
+_FILES = (
+    "path", "file_path", "target_file", "target_notebook", "relativeWorkspacePath",
+)  # fmt: skip
 UNNAMED = ("New Agent", "New Chat", "Untitled")
 _WORKER = re.compile(r"workspacePath=(.+)")
 _ESCAPE = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
@@ -37,7 +49,8 @@ class Facts:
         self._names: dict[str, str] = {}
         self._prompt: str | None = None
         self._projects: dict[str, str] = {}
-        self._tokens: dict[str, int] = {}
+        self._tokens: dict[str, dict[str, int]] = {}
+        self._changes = Changes(_changed)
 
     def current(self, messages: int) -> SessionFacts:
         """A picture of now."""
@@ -47,11 +60,16 @@ class Facts:
         found.title, found.title_source = name, "agent" if name is not None else None
         if name is None and self._prompt is not None:
             found.title, found.title_source = self._prompt, "prompt"
-        found.project_path = next(
-            (self._projects[place] for place in PLACES if place in self._projects), None
-        )
-        found.tokens = sum(self._tokens.values())
+        found.project_path = self._project_path()
+        found.files, found.usage = self._changes.files, {}
+        for spent in self._tokens.values():
+            for kind, count in spent.items():
+                found.usage[kind] = found.usage.get(kind, 0) + count
+        found.tokens = sum(found.usage.values())
         return found
+
+    def _project_path(self) -> str | None:
+        return next((self._projects[place] for place in PLACES if place in self._projects), None)
 
     def note_time(self, *times: Any) -> None:
         found = self._found
@@ -66,7 +84,9 @@ class Facts:
                 **self._found.unknown, kind: self._found.unknown.get(kind, 0) + 1,
             }  # fmt: skip
 
-    def note_messages(self, messages: list[Message]) -> None:
+    def note_messages(self, messages: list[Message], *, sure: bool) -> None:
+        """`sure`: from a transcript, which holds no results."""
+        self._changes.note(messages, self._project_path(), sure=sure)
         for message in messages:
             self.note_time(message.timestamp)
             model = message.metadata.get("model")
@@ -78,10 +98,10 @@ class Facts:
 
     def note_tokens(self, bubble: str, value: Any) -> None:
         """A bubble's tokens; its later contents replace the earlier."""
-        counts = [mapping(value).get(key) for key in ("inputTokens", "outputTokens")]
-        total = sum(n for n in counts if type(n) is int and 0 < n < MOST_TOKENS)
-        if total:
-            self._tokens[bubble] = total
+        counts = {kind: mapping(value).get(name) for kind, name in USAGE.items()}
+        spent = {k: n for k, n in counts.items() if type(n) is int and 0 < n < MOST_TOKENS}
+        if spent:
+            self._tokens[bubble] = spent
 
     def note_companions(self, record: MaskedRecord) -> None:
         """Files beside a source."""
@@ -147,3 +167,12 @@ def path_of(uri: Any) -> str | None:
 
 def _plain(found: re.Match[str]) -> str:
     return bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace")
+
+
+def _changed(tool: Tool) -> list[Any]:
+    if tool.name not in _EDITORS:
+        return []
+    given = mapping(tool.input)
+    named = next((given[key] for key in _FILES if type(given.get(key)) is str), None)
+    patch = tool.input if type(tool.input) is str else given.get("patch") or given.get("input")
+    return [named, *patched(patch)]

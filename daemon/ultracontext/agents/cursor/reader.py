@@ -7,6 +7,7 @@ not there); `deleted` (its agent removed it), `superseded` (left behind by a com
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ultracontext.agents.cursor.blob import read_blob
@@ -16,6 +17,7 @@ from ultracontext.agents.cursor.entry import DB, KV, TRANSCRIPT, TXT, Entry, ent
 from ultracontext.agents.cursor.facts import Facts
 from ultracontext.agents.cursor.join import joined
 from ultracontext.agents.cursor.lanes import Order, lanes
+from ultracontext.agents.cursor.live import live
 from ultracontext.agents.cursor.settle import settled
 from ultracontext.agents.cursor.transcript import read_line, read_text
 from ultracontext.agents.cursor.values import identifier, listing, mapping, moment
@@ -55,6 +57,12 @@ class CursorReader:
     def settle(self, messages: list[Message]) -> list[Message]:
         order, marks, dropped = self._planned()
         return settled(messages, order, marks, dropped)
+
+    def live(
+        self, messages: list[Message], record: Callable[[str], MaskedRecord | None]
+    ) -> list[Message]:
+        del record
+        return live(messages)
 
     def facts(self) -> SessionFacts:
         return self._facts.current(len(self._planned()[0]))
@@ -141,7 +149,7 @@ class CursorReader:
             if message.kind != "meta":
                 self._entries[message.id] = entry(message, store, native, inline)
         self._plan = None
-        self._facts.note_messages(draft.messages)
+        self._facts.note_messages(draft.messages, sure=store in (TRANSCRIPT, TXT))
         self._facts.note_unknown(draft.unknown)
         return draft.messages
 

@@ -4,8 +4,10 @@ Written from runs of the programs 0.24.5, 0.29.0 and 0.61.0 (`compat.MET`).
 """
 
 from ultracontext.agents.gemini.assign import GeminiAssigner
+from ultracontext.agents.gemini.compat import MET
 from ultracontext.agents.gemini.layout import classify, roots
 from ultracontext.agents.gemini.lineage import relate
+from ultracontext.agents.gemini.listing import listing, lookups
 from ultracontext.agents.gemini.reader import GeminiReader
 from ultracontext.formats import AgentSpec
 
@@ -18,6 +20,10 @@ SPEC = AgentSpec(
     assigner=GeminiAssigner,
     reader=GeminiReader,
     relate=relate,
+    lookups=lookups,
+    listing=listing,
+    packages=("@google/gemini-cli",),
+    versions=tuple(met.version for met in MET),
 )
 
 __all__ = ["SPEC"]

@@ -7,12 +7,17 @@ from typing import Any, Literal
 
 from ultracontext.agents.gemini.compat import SETTINGS
 from ultracontext.agents.gemini.layout import CHECKPOINT, checkpoint_tag, parent_of
+from ultracontext.agents.gemini.live import is_sent
 from ultracontext.agents.gemini.project import Project
 from ultracontext.agents.gemini.timeline import Timeline
+from ultracontext.agents.gemini.turns import SPENT
 from ultracontext.agents.gemini.values import identifier, mapping, moment, one_line
-from ultracontext.model import SessionFacts
+from ultracontext.formats import Changes
+from ultracontext.model import Message, SessionFacts, Tool
 
 MOST_KINDS = 100
+_EDITORS = frozenset({"edit", "replace", "write_file"})
+"""Tools that change the file named by `file_path`."""
 
 
 class Facts:
@@ -29,6 +34,14 @@ class Facts:
         self._started: str | None = None
         self._updated: str | None = None
         self._unknown: dict[str, int] = {}
+        self.changes = Changes(_changed)
+        self._sent = False
+
+    def note_messages(self, messages: list[Message]) -> None:
+        """Files that were changed, and whether there is anything that a resume would send."""
+        self.changes.note(messages, self.project.path)
+        if not self._sent:
+            self._sent = any(is_sent(message) for message in messages)
 
     def current(self, timeline: Timeline) -> SessionFacts:
         prompt = timeline.first_prompt()
@@ -47,7 +60,10 @@ class Facts:
             parent_session=self._parent,
             relation="subagent" if self.delegated else None,
             lineage_key=None if self.delegated or prompt is None else _key(prompt),
-            tokens=timeline.tokens,
+            tokens=sum(timeline.usage.get(kind, 0) for kind in SPENT),
+            usage={kind: count for kind, count in timeline.usage.items() if count},
+            files=self.changes.files,
+            traits={"sent": "yes"} if self._sent else {},
             unknown=dict(self._unknown),
         )
 
@@ -102,6 +118,10 @@ class Facts:
             self._started = time
         if self._updated is None or time > self._updated:
             self._updated = time
+
+
+def _changed(tool: Tool) -> tuple[Any, ...]:
+    return (mapping(tool.input).get("file_path"),) if tool.name in _EDITORS else ()
 
 
 def _key(prompt: str) -> str:

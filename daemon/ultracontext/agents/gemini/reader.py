@@ -12,12 +12,14 @@ the same words), `deleted` (gone from a document), `compacted` (the model has th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ultracontext.agents.gemini.compat import NOTICES, TURNS
 from ultracontext.agents.gemini.draft import Draft
 from ultracontext.agents.gemini.facts import Facts
 from ultracontext.agents.gemini.layout import is_document
+from ultracontext.agents.gemini.live import live
 from ultracontext.agents.gemini.parts import parse
 from ultracontext.agents.gemini.settle import settled
 from ultracontext.agents.gemini.snapshot import Snapshot, head_ids, key_of, rewind, tell_turn
@@ -50,6 +52,7 @@ class GeminiReader:
         stream = self._stream(record)
         self._read(native, record, draft, stream)
         self._facts.count_unknown(draft.unknown)
+        self._facts.note_messages(draft.messages)
         return draft.messages
 
     def _stream(self, record: MaskedRecord) -> Stream:
@@ -64,6 +67,12 @@ class GeminiReader:
 
     def settle(self, messages: list[Message]) -> list[Message]:
         return settled(messages, self._timeline)
+
+    def live(
+        self, messages: list[Message], record: Callable[[str], MaskedRecord | None]
+    ) -> list[Message]:
+        del record
+        return live(messages)
 
     def facts(self) -> SessionFacts:
         return self._facts.current(self._timeline)

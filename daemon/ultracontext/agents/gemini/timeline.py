@@ -48,7 +48,7 @@ class Entry:
     words: int | None = None
     display: bool = False
     rich: tuple[int, int] = (0, 0)
-    tokens: int = 0
+    tokens: dict[str, int] = field(default_factory=dict)
     origin: Stream | None = None
     start: int = 0
     """Where its newest record begins in `origin`."""
@@ -89,7 +89,7 @@ class Timeline:
         self._shown = 0
         self._undone = 0
         self._compressed = False
-        self.tokens = 0
+        self.usage: dict[str, int] = {}
         self._put_back: set[Entry] | None = None
 
     # ---- finding ---------------------------------------------------------------------------------
@@ -142,8 +142,11 @@ class Timeline:
         self._issued[name] = entry
         self._put_back = None
 
-    def spend(self, entry: Entry, tokens: int) -> None:
-        self.tokens += tokens - entry.tokens
+    def spend(self, entry: Entry, tokens: dict[str, int]) -> None:
+        """An answer's tokens; its later contents replace the earlier."""
+        for kind in {**entry.tokens, **tokens}:
+            step = tokens.get(kind, 0) - entry.tokens.get(kind, 0)
+            self.usage[kind] = self.usage.get(kind, 0) + step
         entry.tokens = tokens
 
     def say(self, entry: Entry, words: int | None) -> None:

@@ -195,8 +195,18 @@ def _thoughts(native: dict[str, Any], content: Content, draft: Draft) -> None:
             draft.add("assistant", "reasoning", "gemini", text)
 
 
-def tokens(native: dict[str, Any]) -> int:
-    """Input, output and thinking tokens of an answer."""
+USAGE = {
+    "input_tokens": "input", "output_tokens": "output", "reasoning_tokens": "thoughts",
+    "cache_read_tokens": "cached",
+}  # fmt: skip
+SPENT = ("input_tokens", "output_tokens", "reasoning_tokens")
+"""Thinking stands beside the output here; what was read from a cache is part of the input."""
+
+
+def tokens(native: dict[str, Any]) -> dict[str, int]:
+    """Tokens of an answer by kind, as `SessionFacts.usage` names them."""
     counted = mapping(native.get("tokens"))
-    found = (counted.get(name) for name in ("input", "output", "thoughts"))
-    return sum(count for count in found if type(count) is int and 0 < count < 1 << 40)
+    if not counted:
+        return {}
+    found = {kind: counted.get(name) for kind, name in USAGE.items()}
+    return {kind: n for kind, n in found.items() if type(n) is int and 0 < n < 1 << 40}

@@ -4,9 +4,11 @@ Written from runs of the programs 2026.7.35 and 2026.9.6 (`compat.MET`).
 """
 
 from ultracontext.agents.openclaw.assign import OpenClawAssigner
+from ultracontext.agents.openclaw.compat import MET
 from ultracontext.agents.openclaw.layout import classify, roots
 from ultracontext.agents.openclaw.lineage import relate
-from ultracontext.agents.openclaw.reader import OpenClawReader
+from ultracontext.agents.openclaw.listing import listing, lookups
+from ultracontext.agents.openclaw.reader import OpenClawReader, folder_of
 from ultracontext.formats import AgentSpec
 
 SPEC = AgentSpec(
@@ -18,6 +20,11 @@ SPEC = AgentSpec(
     assigner=OpenClawAssigner,
     reader=OpenClawReader,
     relate=relate,
+    folder_of=folder_of,
+    lookups=lookups,
+    listing=listing,
+    packages=("openclaw",),
+    versions=tuple(met.version for met in MET),
 )
 
 __all__ = ["SPEC"]

@@ -13,10 +13,15 @@ from ultracontext.agents.openclaw.values import (
     one_line,
     text_or_none,
 )
-from ultracontext.model import Message, SessionFacts
+from ultracontext.formats import Changes, patched
+from ultracontext.model import Message, SessionFacts, Tool
 from ultracontext.redaction import MaskedRecord
 
 MOST_TOKENS = 1 << 40
+USAGE = {
+    "input_tokens": "input", "output_tokens": "output", "cache_read_tokens": "cacheRead",
+    "cache_write_tokens": "cacheWrite",
+}  # fmt: skip
 _KEY = re.compile(r'"sessionKey"\s*:\s*"([^"\\\[\]]{1,400})"')
 """Without brackets: a key that was masked names nothing."""
 _FILE = re.compile(r"(?:^|[/\\])([^/\\]+?)(?:-topic-[^/\\]+)?\.jsonl(?:\.[^/\\]*)?$")
@@ -33,12 +38,16 @@ class Facts:
         self._own: str | None = None
         self._prompt: str | None = None
         self._key: str | None = None
+        self._usage: dict[str, int] = {}
+        self._changes = Changes(_changed)
 
     def current(self, messages: int) -> SessionFacts:
         """A picture of now."""
         found = self._found
         found.messages = messages
         found.title, found.title_source = self._title()
+        found.usage, found.files = dict(self._usage), self._changes.files
+        found.tokens = sum(self._usage.get(kind, 0) for kind in ("input_tokens", "output_tokens"))
         filed = found.parent_session is None and self._key is not None
         found.lineage_key = self._key if filed else None
         return found
@@ -65,6 +74,7 @@ class Facts:
             }  # fmt: skip
 
     def note_messages(self, messages: list[Message]) -> None:
+        self._changes.note(messages, self._found.project_path)
         if self._prompt is None:
             typed = next((m.text for m in messages if m.kind == "user" and m.text.strip()), None)
             self._prompt = one_line(typed) if typed is not None else None
@@ -138,10 +148,20 @@ class Facts:
             return
         self._found.model = text_or_none(message.get("model")) or self._found.model
         usage = mapping(message.get("usage"))
-        for name in ("input", "output"):
+        for kind, name in USAGE.items():
             value = usage.get(name)
             if type(value) is int and 0 < value < MOST_TOKENS:
-                self._found.tokens += value
+                self._usage[kind] = self._usage.get(kind, 0) + value
+
+
+def _changed(tool: Tool) -> list[Any]:
+    """Files that a call would change."""
+    given = mapping(tool.input)
+    if tool.name in ("write", "edit"):
+        return [given.get("path") or given.get("file_path")]
+    if tool.name == "apply_patch":
+        return [*patched(given.get("input") or given.get("patch"))]
+    return []
 
 
 def _session_of(value: Any) -> str | None:

@@ -11,11 +11,13 @@ not recorded); `branch: "abandoned"`.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from ultracontext.agents.openclaw.content import read_event, texts
 from ultracontext.agents.openclaw.draft import Draft
 from ultracontext.agents.openclaw.facts import Facts
+from ultracontext.agents.openclaw.live import live
 from ultracontext.agents.openclaw.settle import settled
 from ultracontext.agents.openclaw.tree import Tree
 from ultracontext.agents.openclaw.values import as_json, identifier, mapping, moment
@@ -62,6 +64,12 @@ class OpenClawReader:
 
     def settle(self, messages: list[Message]) -> list[Message]:
         return settled(messages, self._gone, self._tree)
+
+    def live(
+        self, messages: list[Message], record: Callable[[str], MaskedRecord | None]
+    ) -> list[Message]:
+        del record
+        return live(messages)
 
     def facts(self) -> SessionFacts:
         return self._facts.current(self._messages)
@@ -178,3 +186,11 @@ def _content(event: dict[str, Any]) -> int:
         return hash(as_json([message.get(key) for key in keys]))
     own = {k: v for k, v in event.items() if k not in ("id", "parentId", "timestamp")}
     return hash(as_json(own))
+
+
+def folder_of(record: MaskedRecord) -> str | None:
+    """The header of a session says where it works; in the database it is a row's value."""
+    native = mapping(record.native)
+    event = mapping(native.get("value")) if native.get("table") == "transcript" else native
+    cwd = event.get("cwd") if event.get("type") == "session" else None
+    return cwd if type(cwd) is str and cwd else None

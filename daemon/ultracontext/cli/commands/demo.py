@@ -59,7 +59,7 @@ def demo(
         place = Workspace(env=_environment(home), home=home)
         key = made_up_key()
         if not json:
-            output.note(f"A daemon watches {home}; two recorded agents type there now.")
+            output.note(f"A daemon watches {home}; recorded agents type there now.")
             output.note(f"One prompt holds the made-up key {key}: see what becomes of it.\n")
         plan = recordings(home, key)
         for recording in plan:

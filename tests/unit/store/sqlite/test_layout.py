@@ -209,7 +209,7 @@ def test_dictionary_of_an_earlier_program_is_still_read(
 @pytest.mark.parametrize(
     ("query", "index"),
     [
-        ("SELECT 1 FROM contexts WHERE space = 'a' AND facts_nodes IS NOT nodes", "contexts_stale"),
+        (contexts.BEHIND, "contexts_stale"),
         (contexts.OUTDATED.replace("?4", "1"), "contexts_read"),
         (contexts.SELECT + " ORDER BY updated_ms DESC, ref DESC LIMIT 1", "contexts_recent"),
         (contexts.SELECT + " AND session_id >= ? AND session_id < ?", "contexts_session"),

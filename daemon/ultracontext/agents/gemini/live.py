@@ -1,0 +1,29 @@
+"""What of a session the model gets now (FORMAT.md sections 3 and 4, runs of 0.61.0).
+
+What was undone, deleted or compacted is left out; so are notices, thoughts, and prompts that begin
+with `/` or `?`, which a resume does not send.
+"""
+
+from __future__ import annotations
+
+from ultracontext.agents.gemini.compat import NOTICES
+from ultracontext.model import Message
+
+DROPPED = ("undone", "deleted", "compacted")
+
+
+def live(messages: list[Message]) -> list[Message]:
+    """Of the settled messages those that the model would get."""
+    return [
+        message
+        for message in messages
+        if not any(mark in message.metadata for mark in DROPPED)
+        and (is_sent(message) or message.kind == "system" and message.event_type not in NOTICES)
+    ]
+
+
+def is_sent(message: Message) -> bool:
+    """Whether a message alone makes a session one that can be resumed."""
+    if message.kind == "user":
+        return not message.text.lstrip().startswith(("/", "?"))
+    return message.kind in ("assistant", "tool_call", "tool_result")

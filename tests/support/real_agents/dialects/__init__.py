@@ -1,0 +1,1 @@
+"""How the vendors' model APIs ask and answer."""

@@ -1,0 +1,39 @@
+"""Claude Code, headless: `claude -p`."""
+
+from __future__ import annotations
+
+import json
+
+from real_agents.conversation import Call
+from real_agents.dialects.anthropic import Anthropic
+from real_agents.driver import Driver, Result
+
+
+class Claude(Driver):
+    dialect = Anthropic()
+
+    def variables(self) -> dict[str, str]:
+        return {
+            "ANTHROPIC_BASE_URL": self.model.url,
+            "ANTHROPIC_API_KEY": "dummy",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "CLAUDE_CODE_MAX_RETRIES": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_AUTO_COMPACT": "1",
+            "DISABLE_ERROR_REPORTING": "1",
+            "DISABLE_TELEMETRY": "1",
+        }
+
+    def command(self, prompt: str, resume: str | None) -> list[str]:
+        words = [str(self.program.executable), "-p", prompt, "--output-format", "json"]
+        words += ["--allowedTools", "Bash"]
+        return words + (["--resume", resume] if resume else [])
+
+    def shell_call(self, id: str, command: str) -> Call:
+        return Call(
+            id=f"toolu_{id}", name="Bash", input={"command": command, "description": "Look"}
+        )
+
+    def session_id(self, result: Result) -> str:
+        found: str = json.loads(result.out)["session_id"]
+        return found
