@@ -1,6 +1,6 @@
 """How fast records are masked: `python tests/benchmarks/bench_redaction.py [--mb 16]`.
 
-The records are made here: envelopes as agents write them around pieces of the standard library's own
+The records are made here: envelopes as agents write them around pieces of the standard library
 source, about 2 kB each; in the second corpus every 200th holds one synthetic secret.
 """
 
@@ -22,7 +22,12 @@ from ultracontext.redaction import load_redactor
 from ultracontext.redaction.sample import sample
 
 T = TypeVar("T")
-SECRETS = ("ghp_{an:36}", "sk-ant-api03-{u64:93}AA", "AKIA{b32:16}", "postgresql://app:{an:16}@db:5432/x")
+SECRETS = (
+    "ghp_{an:36}",
+    "sk-ant-api03-{u64:93}AA",
+    "AKIA{b32:16}",
+    "postgresql://app:{an:16}@db:5432/x",
+)
 
 
 def main() -> None:
@@ -47,7 +52,9 @@ def measure(corpus: list[RawRecord], engine: str, cache: Path) -> tuple[str, ...
     scan = redactor.scanner.engine.candidates
     alone, _ = timed(lambda: [scan(raw.data) for raw in corpus])
     return (
-        f"{load:.3f}", f"{size / spent / 1e6:.1f}", f"{len(corpus) / spent:.0f}",
+        f"{load:.3f}",
+        f"{size / spent / 1e6:.1f}",
+        f"{len(corpus) / spent:.0f}",
         f"{size / alone / 1e6:.0f}",
     )
 
@@ -73,8 +80,11 @@ def records(size: int, secret_every: int) -> Iterator[RawRecord]:
             envelope(count, own, parent, session, piece), separators=(",", ":"), ensure_ascii=False
         ).encode()
         yield RawRecord(
-            agent="claude", source="/home/dev/.claude/projects/-w-app/s.jsonl", start=made,
-            end=made + len(data) + 1, data=data,
+            agent="claude",
+            source="/home/dev/.claude/projects/-w-app/s.jsonl",
+            start=made,
+            end=made + len(data) + 1,
+            data=data,
         )
         made += len(data) + 1
         count += 1
@@ -85,28 +95,48 @@ def envelope(
     count: int, own: str, parent: str | None, session: str, piece: str
 ) -> dict[str, object]:
     head = {
-        "parentUuid": parent, "isSidechain": False, "userType": "external", "cwd": "/home/dev/app",
-        "sessionId": session, "version": "2.0.14", "gitBranch": "main",
+        "parentUuid": parent,
+        "isSidechain": False,
+        "userType": "external",
+        "cwd": "/home/dev/app",
+        "sessionId": session,
+        "version": "2.0.14",
+        "gitBranch": "main",
     }
     usage = {
-        "input_tokens": count, "cache_creation_input_tokens": 1812, "output_tokens": 412,
+        "input_tokens": count,
+        "cache_creation_input_tokens": 1812,
+        "output_tokens": 412,
         "service_tier": "standard",
     }
     call = f"toolu_01{own.replace('-', '')[:22]}"
     if count % 4 == 0:
         message: dict[str, object] = {"role": "user", "content": piece}
     elif count % 4 == 3:
-        message = {"role": "user", "content": [
-            {"tool_use_id": call, "type": "tool_result", "content": piece, "is_error": False},
-        ]}
-    else:
-        block = {"type": "text", "text": piece} if count % 4 == 1 else {
-            "type": "tool_use", "id": call, "name": "Write",
-            "input": {"file_path": "/home/dev/app/x.py", "content": piece},
-        }
         message = {
-            "id": f"msg_01{own.replace('-', '')[:22]}", "type": "message", "role": "assistant",
-            "model": "claude-sonnet-4-5-20250929", "content": [block], "stop_reason": None,
+            "role": "user",
+            "content": [
+                {"tool_use_id": call, "type": "tool_result", "content": piece, "is_error": False},
+            ],
+        }
+    else:
+        block = (
+            {"type": "text", "text": piece}
+            if count % 4 == 1
+            else {
+                "type": "tool_use",
+                "id": call,
+                "name": "Write",
+                "input": {"file_path": "/home/dev/app/x.py", "content": piece},
+            }
+        )
+        message = {
+            "id": f"msg_01{own.replace('-', '')[:22]}",
+            "type": "message",
+            "role": "assistant",
+            "model": "claude-sonnet-4-5-20250929",
+            "content": [block],
+            "stop_reason": None,
             "usage": usage,
         }
     tail = {"uuid": own, "timestamp": f"2026-11-30T10:{count // 60 % 60:02}:{count % 60:02}.512Z"}

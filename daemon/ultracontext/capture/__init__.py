@@ -2,6 +2,15 @@
 
 from ultracontext.capture.engine import CaptureEngine
 from ultracontext.capture.options import CaptureOptions, Progress
+from ultracontext.capture.rules import Rules
 from ultracontext.capture.status import CaptureStatus, Committed, Summary
 
-__all__ = ["CaptureEngine", "CaptureOptions", "CaptureStatus", "Committed", "Progress", "Summary"]
+__all__ = [
+    "CaptureEngine",
+    "CaptureOptions",
+    "CaptureStatus",
+    "Committed",
+    "Progress",
+    "Rules",
+    "Summary",
+]

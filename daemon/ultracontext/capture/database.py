@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any
@@ -37,6 +37,7 @@ from ultracontext.model import RawRecord
 
 __all__ = [
     "RowProgress",
+    "answers",
     "database_look",
     "database_of",
     "read_rows",
@@ -121,6 +122,32 @@ def skip_rows(source: Source, progress: RowProgress) -> None:
     """Leaves out all rows that lie there now (backfill `new`)."""
     while read_rows(source, progress, SLICE_BYTES).more:
         pass
+
+
+def answers(
+    path: str, queries: Mapping[str, str], bound: Mapping[str, Any]
+) -> dict[str, list[tuple[Any, ...]] | None]:
+    """All rows of small queries by name; None where there is no such database, table or column, or
+    it cannot be read now."""
+    for live in (False, True):
+        try:
+            with _connected(path, live=live) as database:
+                return {name: _answer(database, sql, bound) for name, sql in queries.items()}
+        except _StirredError:
+            continue
+        except (sqlite3.Error, OSError):
+            break
+    return dict.fromkeys(queries)
+
+
+def _answer(
+    database: sqlite3.Connection, sql: str, bound: Mapping[str, Any]
+) -> list[tuple[Any, ...]] | None:
+    try:
+        rows = database.execute(sql, bound).fetchall()
+    except sqlite3.Error:
+        return None
+    return [tuple(v.decode("utf-8", "replace") if type(v) is bytes else v for v in r) for r in rows]
 
 
 class _StirredError(Exception):

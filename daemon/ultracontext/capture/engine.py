@@ -12,15 +12,18 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from ultracontext.capture.admission import Admission
 from ultracontext.capture.database import RowProgress, database_of, read_rows, skip_rows
 from ultracontext.capture.document import UNFINISHED, read_document
 from ultracontext.capture.idle import IdleWork
 from ultracontext.capture.ingest import Batch, Ingest
 from ultracontext.capture.lineage import Lineage
 from ultracontext.capture.options import CaptureOptions, Progress
+from ultracontext.capture.pipeline import Pipeline
 from ultracontext.capture.queue import WorkQueue
 from ultracontext.capture.readers import Readers
 from ultracontext.capture.registry import Registry
+from ultracontext.capture.rules import Rules
 from ultracontext.capture.source import Change, Look, Source
 from ultracontext.capture.status import CaptureStatus, Committed, SourceError, Summary
 from ultracontext.capture.tail import Slice, read_slice
@@ -30,7 +33,7 @@ from ultracontext.formats import AgentSpec, Engine
 from ultracontext.logs import get_logger
 from ultracontext.model import captured_context_id
 from ultracontext.model.failpoint import failpoint
-from ultracontext.redaction import Redactor
+from ultracontext.redaction import MaskedRecord, Redactor
 from ultracontext.store.base import SpaceStore
 
 log = get_logger(__name__)
@@ -41,6 +44,8 @@ SWEEP_GAP_SECONDS = 1.0
 """Wanted sweeps keep so far apart."""
 UNFINISHED_SECONDS = 1.0
 """A document that was met half written is looked at again after so long."""
+REREAD_GAP_SECONDS = 0.25
+"""Sources whose records waited are read again at most so often, or when nothing else is due."""
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 60.0
 
@@ -71,11 +76,15 @@ class CaptureEngine:
         )  # fmt: skip
         self._readers = Readers(store, redactor, agents)
         self._lineage = Lineage(store, redactor, agents)
+        self._admission = Admission(store, self._options.rules)
+        self._reread_at = 0.0
+        self._redactor = redactor
         self._ingest = Ingest(
             store, redactor, secret, self._registry.real_roots, self._readers,
-            self._registry.still_there,
+            self._registry.still_there, self._admission,
         )  # fmt: skip
         self._queue = WorkQueue()
+        self._pipeline = Pipeline(redactor, enabled=self._options.ahead)
         self._batch = Batch()
         self._batch_since = 0.0
         self._batch_hot = False
@@ -114,16 +123,28 @@ class CaptureEngine:
         self._sweep_wanted.set()
         self._wake.set()
 
-    def pause(self) -> None:
-        """Stop reading; what is read is committed."""
-        self._paused = True
+    def pause(self, project: str | None = None) -> None:
+        """Stop reading; what is read is committed. With `project`: sessions of that folder and
+        below wait, over restarts too."""
+        if project is None:
+            self._paused = True
+        else:
+            self._admission.pause(self._redactor.text(project))
         self._wake.set()
 
-    def resume(self) -> None:
-        """Read on."""
-        self._paused = False
+    def resume(self, project: str | None = None) -> None:
+        """Read on, as a whole or one project; each pause ends by itself."""
+        if project is None:
+            self._paused = False
+        else:
+            self._admission.go_on(self._redactor.text(project))
         self._sweep_wanted.set()
         self._wake.set()
+
+    @property
+    def rules(self) -> Rules:
+        """As they hold now, with the ignore files that were met."""
+        return self._admission.rules
 
     def listen(self, callback: Callable[[Sequence[Committed]], None]) -> None:
         """`callback` is called in the engine's thread after each commit, with what it holds."""
@@ -135,6 +156,8 @@ class CaptureEngine:
         totals = self._totals
         return CaptureStatus(
             paused=self._paused,
+            paused_projects=self._admission.paused,
+            waiting=self._admission.waiting,
             watcher=self._watcher.mode if self._watcher is not None else "polling: not started",
             backlog_bytes=backlog.bytes,
             backlog_seconds=backlog.seconds,
@@ -271,6 +294,7 @@ class CaptureEngine:
     def sweep(self) -> None:
         """Looks at every root: what is new, grown, renamed or gone."""
         try:
+            self._admission.look_again()
             for source in self._registry.sweep():
                 age = time.time() - source.look.mtime_ns / 1e9
                 self._enqueue(source, hot=source.stored and age < ACTIVE_SECONDS)
@@ -296,18 +320,38 @@ class CaptureEngine:
         now = self._monotonic()
         if self._store_failures and now < self._store_retry_at:
             return False
+        self._admission.refresh()
+        if now - self._reread_at >= REREAD_GAP_SECONDS:
+            self._read_again(now)
         taken = self._queue.take(now)
         if taken is None:
+            if self._pipeline:
+                self._pipeline.finish(self._take_masked)
+                return True
+            self._pipeline.close()
+            if self._read_again(now):
+                return True
             return self._commit() if self._batch else False
         source, hot = taken
-        more = self._read(source)
-        if more:
+        if hot:
+            self._pipeline.drain(self._take_masked)
+        if self._read(source, hot=hot):
             self._queue.put_back(source, hot=hot)
         self._batch_hot = self._batch_hot or hot
         if not self._batch_since:
             self._batch_since = now
         if self._batch_full():
             self._commit()
+        return True
+
+    def _read_again(self, now: float) -> bool:
+        """Puts sources whose records need not wait any longer back to their checkpoints."""
+        if not self._admission.has_released:
+            return False
+        for source in self._admission.released():
+            source.restore()
+            self._enqueue(source, hot=True)
+        self._reread_at = now
         return True
 
     def _batch_full(self) -> bool:
@@ -318,21 +362,38 @@ class CaptureEngine:
             return True
         return self._monotonic() - self._batch_since >= options.batch_seconds
 
-    def _read(self, source: Source) -> bool:
+    def _read(self, source: Source, *, hot: bool) -> bool:
         """Reads one slice; True when the source may have more. One source's fault stays with it."""
         try:
             part = self._slice(source)
             if part.change is Change.REPLACED:
                 self._replaced(source)
                 return False
+            if not hot and part.records and self._pipeline.ready(part):
+                self._pipeline.send(source, part)
+                if self._pipeline.full:
+                    self._pipeline.finish(self._take_masked)
+                return part.more
+            self._pipeline.drain(self._take_masked)
             self._take(source, part)
         except Exception as error:  # noqa: BLE001 - the others go on; it is named in the status
             return self._failed(source, error)
+        return self._went_well(source, part)
+
+    def _went_well(self, source: Source, part: Slice) -> bool:
         self._problems.pop(f"source:{source.saved.source_id}", None)
-        if part.more:
-            return True
-        self._at_end(source, bool(part.records) or part.change is Change.REWRITTEN)
-        return False
+        if not part.more:
+            self._at_end(source, bool(part.records) or part.change is Change.REWRITTEN)
+        return part.more
+
+    def _take_masked(self, source: Source, part: Slice, masked: list[MaskedRecord]) -> None:
+        """What the pipeline brings."""
+        try:
+            self._take(source, part, masked)
+        except Exception as error:  # noqa: BLE001 - as in `_read`
+            self._failed(source, error)
+            return
+        self._went_well(source, part)
 
     def _slice(self, source: Source) -> Slice:
         match source.facts.engine:
@@ -357,9 +418,15 @@ class CaptureEngine:
         if found is not None:
             self._enqueue(found, hot=True)
 
-    def _take(self, source: Source, part: Slice) -> None:
+    def _take(self, source: Source, part: Slice, masked: list[MaskedRecord] | None = None) -> None:
         if part.records:
-            self._ingest.take(source, part.records, self._batch)
+            self._ingest.take(source, part.records, self._batch, masked)
+        if part.end >= 0:
+            source.taken(part.end, part.prefix)
+        elif source.dirty:
+            prefix = source.prefix.value() if source.prefix is not None else source.done_prefix
+            source.taken(source.position, prefix)
+        if part.records:
             if time.time() - source.look.mtime_ns / 1e9 < ACTIVE_SECONDS:
                 self._registry.grew(source, self._monotonic())
             source.failures, source.problem = 0, None
@@ -473,11 +540,15 @@ class CaptureEngine:
         return True
 
     def _roll_back(self, batch: Batch) -> None:
+        self._pipeline.drop(self._back)
         self._readers.drop(list(batch.touched))
         for source in batch.sources.values():
-            source.restore()
-            self._queue.put_back(source, hot=False)
+            self._back(source)
         self._batch, self._batch_since, self._batch_hot = Batch(), 0.0, False
+
+    def _back(self, source: Source) -> None:
+        source.restore()
+        self._queue.put_back(source, hot=False)
 
     def _store_failed(self, error: StoreError) -> None:
         """The files are the buffer: reading stops until the store takes events again."""

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
 
+from ultracontext.capture.admission import Admission
 from ultracontext.capture.lines import salvage
 from ultracontext.capture.places import fetch_need
 from ultracontext.capture.readers import Readers
@@ -80,22 +81,33 @@ class Ingest:
         roots: Mapping[str, Sequence[str]],
         readers: Readers,
         still_there: Callable[[int], bool],
+        admission: Admission,
     ) -> None:
         self._store = store
         self._redactor = redactor
         self._secret = secret
         self._roots = roots
         self._readers = readers
+        self._admission = admission
         self._still_there = still_there
         """Whether the source that brought an event exists beside the one being read."""
 
-    def take(self, source: Source, raws: Iterable[RawRecord], batch: Batch) -> None:
+    def take(
+        self,
+        source: Source,
+        raws: Sequence[RawRecord],
+        batch: Batch,
+        masked: Sequence[MaskedRecord] | None = None,
+    ) -> None:
         """Adds a slice of one source to the batch. On an error the caller takes the source back."""
         batch.sources[source.saved.source_id] = source
         failpoint("after_read")
-        records = self._redact(source, raws, batch)
+        if masked is None:
+            redact = self._redactor.redact_any
+            masked = [redact(raw) for raw in raws]
+        records = self._sound(raws, masked, batch)
         failpoint("after_redact")
-        candidates = self._assign(source, records, batch)
+        candidates = self._admission.sift(source, self._assign(source, records, batch), batch)
         failpoint("after_assign")
         known = self._store.known_events(
             [c.event_id for c in candidates if c.event_id not in batch.pending]
@@ -104,22 +116,21 @@ class Ingest:
         for candidate in candidates:
             self._settle(candidate, known, batch)
 
-    def _redact(
-        self, source: Source, raws: Iterable[RawRecord], batch: Batch
+    def _sound(
+        self, raws: Sequence[RawRecord], masked: Sequence[MaskedRecord], batch: Batch
     ) -> list[MaskedRecord]:
+        """The records, with what can be saved of damaged ones in their place."""
         records: list[MaskedRecord] = []
-        redact = self._redactor.redact
-        for raw in raws:
+        for raw, record in zip(raws, masked, strict=True):
             batch.bytes += raw.end - raw.start
-            if raw.data or raw.too_large is not None:
-                record = redact(raw)
-            else:
-                record = self._redactor.redact_file(raw)
-            if record.native is None and record.too_large is None and raw.data:
+            if record.native is not None:
+                records.append(record)
+            elif record.too_large is not None:
+                self._error(batch, record, "too-large")
+                records.append(record)
+            elif raw.data:
                 records.extend(self._salvaged(raw, record, batch))
             else:
-                if record.too_large is not None:
-                    self._error(batch, record, "too-large")
                 records.append(record)
         return records
 

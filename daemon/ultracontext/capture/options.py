@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from ultracontext.capture.rules import Rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +22,10 @@ class CaptureOptions:
     batch_bytes: int = 4 << 20
     batch_seconds: float = 0.2
     watch: bool = True
+    ahead: bool = True
+    """Mask a large backfill in a second process, where there is a second core."""
+    rules: Rules = field(default_factory=Rules)
+    """Which sessions are captured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,8 +72,14 @@ class Source:
     look: Look
     saved: Checkpoint
     position: int
+    """How far the file is read. Records before it may still be on their way to the batch."""
     ordinal: int
     branch: str | None
+    done: int = 0
+    """How far the records are in the batch: what a checkpoint may say."""
+    done_prefix: bytes = b""
+    generation: int = 0
+    """Grows whenever the source goes back: slices read before that are void."""
     skip_until: int = 0
     """Bytes before it lay there at the first start and are left out."""
     assigner: Assigner | None = None
@@ -101,11 +107,15 @@ class Source:
     retry_at: float = 0.0
     failures: int = 0
     problem: str | None = None
+    pinned: bool = False
+    """Records between `saved` and here wait for an answer: the checkpoint stays."""
     state: Mapping[str, Any] = field(default_factory=dict)
 
     def rewind(self) -> None:
         """Back to the begin: the content changed. Ids make the second reading harmless."""
-        self.position = self.ordinal = self.scanned = 0
+        self.generation += 1
+        self.position = self.done = self.ordinal = self.scanned = 0
+        self.done_prefix = b""
         self.long_line = self.stream = self.rows = None
         self.assigner = None
         self.state = {}
@@ -117,7 +127,9 @@ class Source:
 
     def restore(self) -> None:
         """Back to what is stored, after a commit that failed."""
-        self.position, self.ordinal = self.saved.position, self.saved.ordinal
+        self.generation += 1
+        self.position = self.done = self.saved.position
+        self.ordinal, self.done_prefix = self.saved.ordinal, self.saved.prefix
         self.branch, self.state = self.saved.branch, self.saved.state
         self.skip_until = skip_of(self.saved.mode)
         self.scanned = 0
@@ -130,22 +142,39 @@ class Source:
 
     def rest(self) -> None:
         """Lets go of what the checkpoint and at most one block of the file give again."""
-        if not self.dirty and self.stored:
+        settled = not self.dirty and self.stored and not self.pinned
+        if settled and self.done == self.position:
             self.state = self.saved.state
             self.assigner = self.prefix = self.stream = self.rows = None
             self.tail = b""
 
+    def taken(self, position: int, prefix: bytes) -> None:
+        """The records before `position` are in the batch."""
+        if (position, prefix) != (self.done, self.done_prefix):
+            self.done, self.done_prefix = position, prefix
+            self.dirty = True
+
     def checkpoint(self, secret: bytes) -> Checkpoint:
         """The row that says how far this source is read now."""
-        if self.prefix is not None:
-            prefix = self.prefix.value()
-        else:
-            prefix = self.saved.prefix if self.position else b""
+        if self.pinned:
+            return self._here(secret, NOWHERE)
         state = self.assigner.state() if self.assigner is not None else self.state
         if self.rows is not None:
             state = {**state, "rows": self.rows.state()}
         read = self.seen is self.look or self.skip_until >= self.look.size > 0
         end = self.look if read else NOWHERE
+        return msgspec.structs.replace(
+            self._here(secret, end),
+            position=self.done,
+            ordinal=self.ordinal,
+            prefix=self.done_prefix if self.done else b"",
+            mode=f"skip:{self.skip_until}" if self.skip_until > self.done else "all",
+            branch=self.branch,
+            state=state,
+        )
+
+    def _here(self, secret: bytes, end: Look) -> Checkpoint:
+        """The saved row at the path where the source is now, read as far as it says."""
         return msgspec.structs.replace(
             self.saved,
             path=self.masked_path,
@@ -155,12 +184,6 @@ class Source:
             size=end.size,
             mtime_ns=end.mtime_ns,
             ctime_ns=end.ctime_ns,
-            position=self.position,
-            ordinal=self.ordinal,
-            prefix=prefix,
-            mode=f"skip:{self.skip_until}" if self.skip_until > self.position else "all",
-            branch=self.branch,
-            state=state,
             problem=self.problem,
             gone=False,
         )

@@ -51,6 +51,9 @@ class Committed(msgspec.Struct, frozen=True, kw_only=True):
 
 class CaptureStatus(msgspec.Struct, kw_only=True):
     paused: bool = False
+    paused_projects: list[str] = []
+    waiting: int = 0
+    """Sessions that wait: paused, or of a project that is not known yet while a rule names one."""
     watcher: str = "events"
     """`events` (watchdog) or `polling: <reason>`."""
     backlog_bytes: int = 0

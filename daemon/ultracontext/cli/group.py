@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from ultracontext.errors import UltraContextError
@@ -27,6 +27,22 @@ class Entry(NamedTuple):
     group: str
     module: str
     help: str
+
+
+def with_default(option: str, value: str) -> type[TyperCommand]:
+    """A command of which one option may stand without its value, and then has this one."""
+
+    class Command(TyperCommand):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            filled: list[str] = []
+            for place, word in enumerate(args):
+                filled.append(word)
+                after = args[place + 1 : place + 2]
+                if word == option and (not after or after[0].startswith("-")):
+                    filled.append(value)
+            return super().parse_args(ctx, filled)
+
+    return Command
 
 
 class NearestGroup(TyperGroup):

@@ -20,7 +20,7 @@ from ultracontext.cli.group import Entry, LazyGroup, UsageError
 from ultracontext.errors import UltraContextError
 
 _COMMANDS = "ultracontext.cli.commands"
-EVERY_DAY, CAPTURE = "Every day", "Capture"
+EVERY_DAY, CAPTURE, UPKEEP = "Every day", "Capture", "Upkeep"
 
 ENTRIES = {
     "sessions": Entry(EVERY_DAY, f"{_COMMANDS}.sessions", "Captured sessions, newest first."),
@@ -28,8 +28,10 @@ ENTRIES = {
     "status": Entry(EVERY_DAY, f"{_COMMANDS}.status", "Whether the daemon runs, and how it is."),
     "demo": Entry(EVERY_DAY, f"{_COMMANDS}.demo", "Plays recorded samples into a temporary home."),
     "daemon": Entry(CAPTURE, f"{_COMMANDS}.daemon", "Run, start, stop, restart, status, logs."),
+    "capture": Entry(CAPTURE, f"{_COMMANDS}.capture", "Pause and continue, all or one project."),
     "config": Entry(CAPTURE, f"{_COMMANDS}.config", "Show, get and set settings."),
     "setup": Entry(CAPTURE, f"{_COMMANDS}.setup", "Put `ultracontext` on the PATH (--link)."),
+    "compat": Entry(UPKEEP, f"{_COMMANDS}.compat", "Versions of the agents (--check)."),
 }
 LazyGroup.entries = ENTRIES
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ultracontext.cli.commands.status import local
@@ -23,7 +23,14 @@ NAMES = {"user": "You", "reasoning": "Thinking", "system": "Context"}
 def text(row: ContextRow, found: Any, width: int | None) -> Iterator[str]:
     """Blocks of plain text; tool inputs and outputs are cut to a few lines."""
     yield from _head(row, found)
-    for message, heading in _shown(row, found):
+    yield from text_since(row, found, width, frozenset())
+
+
+def text_since(
+    row: ContextRow, found: Any, width: int | None, told: Container[str]
+) -> Iterator[str]:
+    """The messages that were not told yet, by their ids."""
+    for message, heading in _shown(row, found, told):
         yield ""
         yield _rule(heading, message.timestamp, width)
         if message.kind == "tool_call":
@@ -36,11 +43,18 @@ def text(row: ContextRow, found: Any, width: int | None) -> Iterator[str]:
 
 def markdown(row: ContextRow, found: Any, width: int | None) -> Iterator[str]:
     """The whole session as markdown; tool inputs and outputs are whole, in code blocks."""
-    del width
     yield f"# {one_line(found.facts.title or row.session_id)}"
     yield ""
     yield " · ".join(_facts(row, found))
-    for message, heading in _shown(row, found):
+    yield from markdown_since(row, found, width, frozenset())
+
+
+def markdown_since(
+    row: ContextRow, found: Any, width: int | None, told: Container[str]
+) -> Iterator[str]:
+    """The messages that were not told yet, by their ids."""
+    del width
+    for message, heading in _shown(row, found, told):
         yield ""
         yield f"## {heading}"
         yield ""
@@ -72,14 +86,17 @@ def _facts(row: ContextRow, found: Any) -> list[str]:
     return [one_line(part) for part in parts if part]
 
 
-def _shown(row: ContextRow, found: Any) -> Iterator[tuple[Message, str]]:
+def _shown(row: ContextRow, found: Any, told: Container[str]) -> Iterator[tuple[Message, str]]:
     """Messages with their headings, without bookkeeping and results that their call carries."""
     answered = {
         m.tool.call_id
         for m in found.messages
         if m.kind == "tool_call" and m.tool is not None and m.tool.output is not None
+        if m.id not in told
     }
     for message in found.messages:
+        if message.id in told:
+            continue
         call = message.tool.call_id if message.tool is not None else ""
         if message.kind == "meta" or (message.kind == "tool_result" and call and call in answered):
             continue

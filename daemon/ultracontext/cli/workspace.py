@@ -16,6 +16,7 @@ from ultracontext.paths import Paths, resolve_paths
 from ultracontext.settings import Settings, load_settings
 
 if TYPE_CHECKING:
+    from ultracontext.capture.whereabouts import Places
     from ultracontext.redaction import Redactor
     from ultracontext.store.base import SpaceStore
 
@@ -70,6 +71,14 @@ class Workspace:
 
         secret = load_secret(self.paths.secret_file)
         return load_redactor(secret, cache_dir=self.paths.cache_dir, engine=self.settings.engine)
+
+    def places(self) -> Places:
+        """Looks up where captured sessions are now."""
+        from ultracontext.agents import known
+        from ultracontext.capture.whereabouts import Places
+        from ultracontext.runtime.roots import agent_roots
+
+        return Places(known(), agent_roots(self.settings, self.env, self.home, known()))
 
     def absolute(self, folder: str) -> str:
         """A folder as the person wrote it, made absolute; links in it are kept."""

@@ -1,10 +1,18 @@
 """Masking: the only way from a raw record to a masked one."""
 
-from ultracontext.redaction.boundary import MaskedRecord, Part, Redactor, join_parts, load_redactor
+from ultracontext.redaction.ahead import Ahead
+from ultracontext.redaction.boundary import (
+    MaskedRecord,
+    Redactor,
+    load_redactor,
+    require_masked,
+)
 from ultracontext.redaction.fingerprint import load_secret, without_fingerprints
 from ultracontext.redaction.parse import dump_json, load_json
+from ultracontext.redaction.slim import Part, join_parts
 
 __all__ = [
+    "Ahead",
     "MaskedRecord",
     "Part",
     "Redactor",
@@ -13,5 +21,6 @@ __all__ = [
     "load_json",
     "load_redactor",
     "load_secret",
+    "require_masked",
     "without_fingerprints",
 ]

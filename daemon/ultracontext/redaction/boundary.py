@@ -12,12 +12,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NoReturn, final
 
-import msgspec
-
 from ultracontext.errors import RedactionError
 from ultracontext.model import RawRecord
 from ultracontext.redaction.engine import open_engine
 from ultracontext.redaction.fingerprint import Fingerprinter
+from ultracontext.redaction.large import TIMEOUT_SECONDS, ChildError, Order, mask_in_child
 from ultracontext.redaction.parse import (
     dump_json,
     load_exactly,
@@ -27,24 +26,8 @@ from ultracontext.redaction.parse import (
 )
 from ultracontext.redaction.rules import load_rules, rule_set_version
 from ultracontext.redaction.scan import Scanner
+from ultracontext.redaction.slim import PART_BYTES, Part, slim
 from ultracontext.redaction.walk import Found, collect, meaning, replace
-
-PART_BYTES = 256 * 1024
-"""A masked string above this is kept beside its record."""
-
-KEPT_CHARACTERS = 1000
-"""What stays of it in the record."""
-
-
-class Part(msgspec.Struct, frozen=True):
-    """A masked string over 256 KiB, kept beside its record."""
-
-    path: tuple[str | int, ...]
-    """Keys and indexes from the root of the native record."""
-    digest: str
-    """blake2b-128 hex of `data`."""
-    data: bytes
-    """UTF-8 (`surrogatepass`)."""
 
 
 @final
@@ -55,8 +38,21 @@ class MaskedRecord:
     """
 
     __slots__ = (
-        "agent", "body", "companions", "damage", "digest", "end", "masks", "native", "parts",
-        "rule_set", "source", "start", "text", "too_large",
+        "_seal",
+        "agent",
+        "body",
+        "companions",
+        "damage",
+        "digest",
+        "end",
+        "masks",
+        "native",
+        "parts",
+        "rule_set",
+        "source",
+        "start",
+        "text",
+        "too_large",
     )
 
     agent: str
@@ -80,7 +76,7 @@ class MaskedRecord:
     digest: bytes
     """16 bytes, keyed, over the unmasked bytes; never leaves this machine."""
 
-    def __new__(cls, *_args: object, **_fields: object) -> NoReturn:
+    def __new__(cls, *_args: object, **_fields: object) -> MaskedRecord:
         raise TypeError("a MaskedRecord is made by Redactor.redact only")
 
     def __init_subclass__(cls, **_options: object) -> NoReturn:
@@ -105,9 +101,21 @@ class MaskedRecord:
         return f"<MaskedRecord {self.agent} {self.start}-{self.end}>"
 
 
+_SEAL = object()
+"""In every record that was minted, and nowhere else."""
+
+
+def require_masked(value: object) -> MaskedRecord:
+    """The value, if it is a masked record that the redactor made. Raises TypeError otherwise."""
+    if type(value) is not MaskedRecord or getattr(value, "_seal", None) is not _SEAL:
+        raise TypeError(f"a MaskedRecord is needed, not {type(value).__name__}")
+    return value
+
+
 def _mint(**fields: Any) -> MaskedRecord:
     record: MaskedRecord = object.__new__(MaskedRecord)
     put = object.__setattr__
+    put(record, "_seal", _SEAL)
     for name, value in fields.items():
         put(record, name, value)
     return record
@@ -116,7 +124,11 @@ def _mint(**fields: Any) -> MaskedRecord:
 class Redactor:
     """Masks records and single strings under one rule set. Safe to share between threads."""
 
-    def __init__(self, scanner: Scanner, version: int) -> None:
+    def __init__(
+        self, scanner: Scanner, version: int, secret: bytes, cache_dir: Path | None = None
+    ) -> None:
+        self._secret = secret
+        self._cache_dir = cache_dir
         self.scanner = scanner
         self._known: dict[str, int] = {}
         self._paths: dict[str, str] = {}
@@ -124,42 +136,129 @@ class Redactor:
         self.rules = len(scanner.rules)
         self.engine = scanner.engine.name
 
-    def redact(self, raw: RawRecord) -> MaskedRecord:
-        """The record, masked. Raises RedactionError when that cannot be done for sure."""
-        counts: Counter[str] = Counter()
-        digest = self.scanner.fingerprints.record(raw.data, raw.companions)
-        native, text, body, parts = None, None, b"", ()
+    def redact(self, raw: RawRecord, *, whole: bool = False) -> MaskedRecord:
+        """The record, masked. Raises RedactionError when that cannot be done for sure.
+
+        With `whole` its large strings stay in it: for those who read it, not for who keeps it."""
         if raw.too_large is not None:
-            size, name = raw.too_large
-            text = f"[a record of {size} bytes was too large to be kept; digest {name}]"
-        else:
-            native, body = self._object(without_bom(raw.data), counts)
-            if native is None:
-                text = self._opaque(raw.data, counts)
-        if len(body) > PART_BYTES:
-            native, body, parts = _slim(native, body)
+            return self._stub(raw, raw.too_large)
+        counts: Counter[str] = Counter()
+        text: str | None = None
+        parts: tuple[Part, ...] = ()
+        native, body = self._object(without_bom(raw.data), counts)
+        if native is None:
+            text = self._opaque(raw.data, counts)
+        elif len(body) > PART_BYTES and not whole:
+            body, parts = slim(native, body)
         return _mint(
-            agent=raw.agent, source=self._path(raw.source), start=raw.start, end=raw.end,
-            native=native, text=text, body=body, parts=parts,
+            agent=raw.agent,
+            source=self.path(raw.source),
+            start=raw.start,
+            end=raw.end,
+            native=native,
+            text=text,
+            body=body,
+            parts=parts,
             companions={k: self._opaque(v, counts) for k, v in raw.companions.items()},
-            damage=raw.damage, too_large=raw.too_large, masks=dict(counts),
-            rule_set=self.rule_set, digest=digest,
+            damage=raw.damage,
+            too_large=None,
+            masks=dict(counts),
+            rule_set=self.rule_set,
+            digest=self.scanner.fingerprints.record(raw.data, raw.companions),
+        )
+
+    def redact_file(
+        self, raw: RawRecord, path: Path | None = None, *, timeout_seconds: float = TIMEOUT_SECONDS
+    ) -> MaskedRecord:
+        """A record whose bytes are left in the file, masked by a process of its own.
+
+        `raw.data` is empty; bytes `start` to `end` of `path` (without it, of `raw.source`) are the
+        record with its line end. Parts come compressed, so that this process stays small. What the
+        child cannot mask, for want of time, memory or sense, becomes a stub with size and digest
+        (`too_large`). Blocks until the child ends.
+        """
+        place = Path(raw.source) if path is None else path
+        order = Order(
+            path=str(place),
+            start=raw.start,
+            end=raw.end,
+            secret=self._secret,
+            engine=self.engine,
+            cache_dir=None if self._cache_dir is None else str(self._cache_dir),
+            rule_set=self.rule_set,
+        )
+        try:
+            masked = mask_in_child(order, timeout_seconds=timeout_seconds)
+            native = load_json(masked.body)
+        except (ChildError, ValueError):
+            return self._stub(raw, _measured(place, raw.start, raw.end))
+        return _mint(
+            agent=raw.agent,
+            source=self.path(raw.source),
+            start=raw.start,
+            end=raw.end,
+            native=native,
+            text=None,
+            body=masked.body,
+            parts=masked.parts,
+            companions={},
+            damage=raw.damage,
+            too_large=None,
+            masks=masked.masks,
+            rule_set=self.rule_set,
+            digest=masked.digest,
+        )
+
+    def _stub(self, raw: RawRecord, too_large: tuple[int, str]) -> MaskedRecord:
+        """What stands for a record that is not kept."""
+        size, digest = too_large
+        counts: Counter[str] = Counter()
+        return _mint(
+            agent=raw.agent,
+            source=self.path(raw.source),
+            start=raw.start,
+            end=raw.end,
+            native=None,
+            text=f"[a record of {size} bytes is not kept; its digest is {digest}]",
+            body=b"",
+            parts=(),
+            companions={k: self._opaque(v, counts) for k, v in raw.companions.items()},
+            damage=raw.damage,
+            too_large=too_large,
+            masks=dict(counts),
+            rule_set=self.rule_set,
+            digest=self.scanner.fingerprints.record(f"{size} {digest}".encode(), raw.companions),
         )
 
     def with_companions(self, record: MaskedRecord, files: Mapping[str, bytes]) -> MaskedRecord:
         """The record once more, with the files that it refers to, masked like itself."""
         counts = Counter(record.masks)
-        fields = {name: getattr(record, name) for name in MaskedRecord.__slots__}
+        fields = {name: getattr(record, name) for name in MaskedRecord.__slots__[1:]}
         fields["companions"] = {k: self._opaque(v, counts) for k, v in files.items()}
         fields["masks"] = dict(counts)
         fields["digest"] = self.scanner.fingerprints.record(record.digest, files)
         return _mint(**fields)
 
+    def redact_any(self, raw: RawRecord) -> MaskedRecord:
+        """By `redact`, or by `redact_file` when the bytes are left in the file."""
+        if raw.data or raw.too_large is not None:
+            return self.redact(raw)
+        return self.redact_file(raw)
+
+    def order_for_child(self) -> dict[str, Any]:
+        """What a process of ours needs to mask as this one does; goes through its standard input."""
+        return {
+            "secret": self._secret.hex(),
+            "engine": self.engine,
+            "cache_dir": None if self._cache_dir is None else str(self._cache_dir),
+            "rule_set": self.rule_set,
+        }
+
     def text(self, text: str) -> str:
         """A single string, masked: a path, branch, host or error text."""
         return self.scanner.text(text)
 
-    def _path(self, path: str) -> str:
+    def path(self, path: str) -> str:
         """A source's path, masked; all records of a source ask for the same one."""
         if path not in self._paths:
             if len(self._paths) > 1024:
@@ -217,43 +316,25 @@ class Redactor:
 def load_redactor(
     secret: bytes, *, cache_dir: Path | None = None, engine: str | None = None
 ) -> Redactor:
-    """A redactor with all rules. Raises RedactionError when it cannot be had: nothing passes then."""
+    """A redactor with all rules. RedactionError when it cannot be had: nothing passes then."""
     rules = load_rules()
     version = rule_set_version(rules)
     opened = open_engine(rules, version, name=engine, cache_dir=cache_dir)
-    return Redactor(Scanner(rules, opened, Fingerprinter(secret)), version)
+    return Redactor(Scanner(rules, opened, Fingerprinter(secret)), version, secret, cache_dir)
 
 
-def join_parts(body: bytes, parts: Sequence[Part]) -> bytes:
-    """The JSON of a record with the strings of its parts put back."""
-    if not parts:
-        return body
-    native = load_json(body)
-    for part in parts:
-        node = native
-        for step in part.path[:-1]:
-            node = node[step]
-        node[part.path[-1]] = part.data.decode("utf-8", "surrogatepass")
-    return dump_json(native)
+def _measured(path: Path, start: int, end: int) -> tuple[int, str]:
+    """Size and digest of a range, read piece by piece."""
+    digest, left = blake2b(digest_size=16), end - start
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            while left and (block := file.read(min(1 << 20, left))):
+                digest.update(block)
+                left -= len(block)
+    except OSError as error:
+        raise RedactionError(f"a large record cannot be read: {error.strerror}") from error
+    return end - start, digest.hexdigest()
 
 
-def _slim(native: Any, body: bytes) -> tuple[Any, bytes, tuple[Part, ...]]:
-    parts: list[Part] = []
-    stack: list[tuple[tuple[str | int, ...], Any]] = [((), native)]
-    while stack:
-        path, node = stack.pop()
-        for key, value in list(node.items() if type(node) is dict else enumerate(node)):
-            if type(value) is str and len(value) > PART_BYTES // 4:
-                data = value.encode("utf-8", "surrogatepass")
-                if len(data) > PART_BYTES:
-                    digest = blake2b(data, digest_size=16).hexdigest()
-                    parts.append(Part((*path, key), digest, data))
-                    node[key] = value[:KEPT_CHARACTERS]
-            elif type(value) is dict or type(value) is list:
-                stack.append(((*path, key), value))
-    return (native, dump_json(native), tuple(parts)) if parts else (native, body, ())
-
-
-__all__ = [
-    "MaskedRecord", "Part", "RedactionError", "Redactor", "join_parts", "load_redactor",
-]
+__all__ = ["MaskedRecord", "Part", "Redactor", "load_redactor", "require_masked"]

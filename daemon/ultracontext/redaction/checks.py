@@ -100,9 +100,7 @@ def _url_password(match: Match, spot: Spot) -> Spot | None:
     return spot if value.lower() not in _URL_WORDS else None
 
 
-_URL_WORDS = frozenset(
-    b"password pass passwd pwd secret user pw pswd passwort token".split()
-)
+_URL_WORDS = frozenset(b"password pass passwd pwd secret user pw pswd passwort token".split())
 
 
 def _basic(match: Match, spot: Spot) -> Spot | None:
@@ -139,7 +137,7 @@ def _pem_tail(match: Match, spot: Spot) -> Spot | None:
         while begin and data[begin - 1] in _PEM_BODY:
             begin -= 1
         line = data[begin:end]
-        if len(line) < 20 and not (lines and line.isdigit() or (not lines and line)):
+        if len(line) < 20 and not ((lines and line.isdigit()) or (not lines and line)):
             break
         lines += len(line) >= 20
         start = begin

@@ -28,13 +28,13 @@ class Span:
     end: int
     rule: str
     rank: int
-    """Lower names the mask where finds overlap: certain rules first, then the order of the tables."""
+    """Of finds that overlap, the lowest names the mask: certain rules, then by order."""
     value: bytes
     """The secret itself, decoded as far as it was found."""
 
 
 def barred(data: bytes) -> bytes:
-    """The text with existing masks blanked out, at the same length: nothing matches in or over one."""
+    """The text with masks blanked out, at the same length: nothing matches in or over one."""
     return MASK.sub(_blank, data) if MASK_HEAD in data else data
 
 
@@ -48,7 +48,9 @@ def confirm(rules: Sequence[Rule], data: bytes, candidates: Iterable[Candidate])
                 spot = accept(rule.certain, rule.checks, match, match.span(rule.group))
                 if spot is not None and spot[0] < spot[1]:
                     value = data[spot[0] : spot[1]]
-                    spans.append(Span(*spot, rule.name, number + (not rule.certain) * 10_000, value))
+                    spans.append(
+                        Span(*spot, rule.name, number + (not rule.certain) * 10_000, value)
+                    )
     return spans
 
 

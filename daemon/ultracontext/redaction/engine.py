@@ -1,4 +1,4 @@
-"""Finding where a rule may match, or base64 text stands. Both engines give candidates only; `confirm` decides.
+"""Finding where a rule may match, or base64 text stands; `confirm` decides.
 
 A candidate is (rule number, a position inside the possible match), and an engine gives one for
 every real match: it may say too much, never too little.
@@ -36,7 +36,7 @@ class Engine(Protocol):
 def open_engine(
     rules: Sequence[Rule], version: int, *, name: str | None = None, cache_dir: Path | None = None
 ) -> Engine:
-    """The engine called `name` (`hyperscan`, `aho`), else of the variable, else the fastest here."""
+    """The engine `name` (`hyperscan`, `aho`), else of the variable, else the fastest here."""
     wanted = name or os.environ.get(ENGINE_VARIABLE) or _fastest()
     if wanted == "hyperscan":
         from ultracontext.redaction.hyperscan_engine import HyperscanEngine

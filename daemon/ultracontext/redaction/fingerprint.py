@@ -5,6 +5,7 @@ A fingerprint says "the same secret" on this machine and nothing to anyone witho
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import secrets
@@ -26,7 +27,8 @@ class Fingerprinter:
     def __init__(self, secret: bytes) -> None:
         if not secret:
             raise RedactionError(
-                "the local redaction key is empty", hint="Restore it with `ultracontext doctor --fix`"
+                "the local redaction key is empty",
+                hint="Restore it with `ultracontext doctor --fix`",
             )
         key = secret if len(secret) <= 64 else blake2b(secret).digest()
         self._mask = blake2b(digest_size=16, key=key, person=b"mask")
@@ -88,18 +90,28 @@ def _checked(path: Path) -> bytes:
 
 
 def _create(path: Path) -> None:
-    """Writes a whole key beside `path` and links it there, unless another starter was first."""
+    """Writes a whole key beside `path` and links it there, unless another starter was first.
+
+    On a file system without links the key is written in place; who meets it
+    half written starts again.
+    """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    _write_new(temporary)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(SECRET_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(temporary, path)
-        except FileExistsError:
-            pass
+        os.link(temporary, path)
+    except FileExistsError:
+        return
+    except OSError:
+        with contextlib.suppress(FileExistsError):
+            _write_new(path)
     finally:
         temporary.unlink()
+
+
+def _write_new(path: Path) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(secrets.token_bytes(SECRET_BYTES))
+        file.flush()
+        os.fsync(file.fileno())

@@ -7,6 +7,7 @@ import secrets
 import threading
 from collections.abc import Sequence
 from hashlib import blake2b
+from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ Probe = tuple[bytes, bool]
 def _load(probes: Sequence[Probe], version: int, cache_dir: Path | None) -> Any:
     if cache_dir is None:
         return _build(probes)
-    seal = blake2b(f"{hyperscan.__version__} {probes!r}".encode(), digest_size=16).digest()
+    seal = blake2b(f"{version_of('hyperscan')} {probes!r}".encode(), digest_size=16).digest()
     path = cache_dir / f"redaction-{version:016x}.hs"
     database = _read(path, seal)
     if database is None:

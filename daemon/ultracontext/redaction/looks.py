@@ -9,7 +9,8 @@ from collections import Counter
 _REFERENCE = re.compile(
     rb"^(?:[$<{&*!?#|>]|%[({A-Za-z]|@[{(]|[./~]{1,2}/|~|[A-Za-z]:[\\/]|arn:|op://|ssm:|env[:.]|file:|vault:"
     rb"|secrets?[:.]|ref\+|enc\[|kms:|projects/|sha\d{1,3}[:-]|md5[:-]|process\.|os\.|self\.|this\.|var\."
-    rb"|local\.|data\.|config\.|settings\.|params?\.|github\.|steps\.|inputs\.|env\[|import\.|new |await )"
+    rb"|local\.|data\.|config\.|settings\.|params?\.|github\.|steps\."
+    rb"|inputs\.|env\[|import\.|new |await )"
     rb"|\$\{|\$\(|\{\{|<%|%>|\(\)|\w\(|\w\[|://|\[redacted|\*{3}|\.{3}|\xe2\x80\xa6|=>|->|::|&&|\|\|"
 )
 _PLACEHOLDER = re.compile(
@@ -19,7 +20,8 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _PLAIN = re.compile(
-    rb"^(?:[\d.,:/_+-]+|0x[0-9a-f]{1,8}|#[0-9a-f]{3,8}|\d{4}-\d\d-\d\d[T ].*|v?\d+(?:\.\d+)+[\w.+-]*"
+    rb"^(?:[\d.,:/_+-]+|0x[0-9a-f]{1,8}|#[0-9a-f]{3,8}"
+    rb"|\d{4}-\d\d-\d\d[T ].*|v?\d+(?:\.\d+)+[\w.+-]*"
     rb"|[\w./-]+\.(?:json|ya?ml|pem|key|crt|cer|p12|txt|env|py|js|tsx?|go|rs|rb|java|md|toml|cfg|ini|log"
     rb"|html?|sh|png|svg|jpe?g|css|xml|lock|sql|csv|conf|ipynb|exe|zip|gz|tar|local|svc|com|org|net|io))$",
     re.IGNORECASE,
@@ -62,7 +64,7 @@ def is_secret(value: bytes) -> bool:
 
 
 def is_password(value: bytes) -> bool:
-    """The same for a quoted value under the name of a password: words with a digit or sign count."""
+    """The same for a quoted value under a password's name: words with a digit or sign count."""
     if len(value) < 6 or is_reference(value) or _PLAIN.match(value) or b"  " in value:
         return False
     if _TECHNICAL.match(value) or len(set(value)) < 4 or b" " in value:
@@ -73,7 +75,7 @@ def is_password(value: bytes) -> bool:
 
 
 def is_random(value: bytes) -> bool:
-    """The body of a key with a short prefix: digits and letters mixed, nothing that reads as words."""
+    """The body of a key with a short prefix: digits and letters mixed, no words."""
     return (
         has_digit(value)
         and any(chr(c).isalpha() for c in value)

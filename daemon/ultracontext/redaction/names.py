@@ -8,62 +8,70 @@ from typing import Literal
 
 Nature = Literal["", "secret", "password"]
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
-_PASSWORDS = frozenset(
-    "password passwd passphrase passcode pwd passwort kennwort pass pw"
-    " userpassword dbpassword mypassword rootpassword adminpassword requirepass masterpass"
-    " userpass dbpass rootpw bindpw dbpwd psk sshpass pgpassword mysqlpwd smtppass".split()
-)
-_SECRETS = frozenset(
-    "secret secrets token apikey apitoken apisecret authtoken accesstoken refreshtoken idtoken"
-    " clientsecret appsecret secretkey accesskey privatekey authkey masterkey signingkey"
-    " encryptionkey sessiontoken bearer credential credentials cred creds jwt pat auth"
-    " authorization salt pepper dsn webhooksecret sessionsecret cookiesecret accesskeysecret"
-    " secretaccesskey servicekey accountkey storagekey sharedkey licensekey authtok skey"
-    " usertoken bottoken deploytoken jobtoken npmtoken githubtoken gitlabtoken slacktoken"
-    " securitytoken mfasecret totpsecret oauthtoken oauthsecret personalaccesstoken"
-    " connectionstring xapikey cookie setcookie".split()
-)
-_KEY_BEFORE = frozenset(
-    "api access private secret auth master signing encryption encrypt service account storage"
-    " shared license subscription functions admin app application client consumer deploy deployer"
-    " hmac aes crypto cipher ingest ingestion write server live prod production test"
-    " sandbox wallet wrapping root rsa ssh host tls ssl pgp gpg webhook openai anthropic gemini"
-    " google github gitlab stripe aws azure algolia rest sdk integration user org project dev"
-    " decryption preshared groq mistral".split()
-)
+_PASSWORDS = _words("""
+    password passwd passphrase passcode pwd passwort kennwort pass pw userpassword
+    dbpassword mypassword rootpassword adminpassword requirepass masterpass userpass dbpass
+    rootpw bindpw dbpwd psk sshpass pgpassword mysqlpwd smtppass
+""")
+_SECRETS = _words("""
+    secret secrets token apikey apitoken apisecret authtoken accesstoken refreshtoken
+    idtoken clientsecret appsecret secretkey accesskey privatekey authkey masterkey
+    signingkey encryptionkey sessiontoken bearer credential credentials cred creds jwt pat
+    auth authorization salt pepper dsn webhooksecret sessionsecret cookiesecret
+    accesskeysecret secretaccesskey servicekey accountkey storagekey sharedkey licensekey
+    authtok skey usertoken bottoken deploytoken jobtoken npmtoken githubtoken gitlabtoken
+    slacktoken securitytoken mfasecret totpsecret oauthtoken oauthsecret personalaccesstoken
+    connectionstring xapikey cookie setcookie
+""")
+_KEY_BEFORE = _words("""
+    api access private secret auth master signing encryption encrypt service account storage
+    shared license subscription functions admin app application client consumer deploy
+    deployer hmac aes crypto cipher ingest ingestion write server live prod production test
+    sandbox wallet wrapping root rsa ssh host tls ssl pgp gpg webhook openai anthropic
+    gemini google github gitlab stripe aws azure algolia rest sdk integration user org
+    project dev decryption preshared groq mistral
+""")
 """`key` alone says nothing; after one of these words it does."""
 
-_AFTER = frozenset(
-    "id ids name names count counts url uri urls file files filename path paths dir ttl expiry"
-    " expires expiration expire age length len size limit limits max min type types kind format"
-    " field fields policy policies hint label labels prompt placeholder regex pattern rules rule"
-    " required optional enabled disabled valid invalid verified reset change changed error errors"
-    " message messages status state index offset position budget usage used cost costs price"
-    " counter stats rate per hash hashed digest algorithm algo alg method mode version provider"
-    " source store manager service endpoint header headers param parameter arn ref reference"
-    " scope scopes claims issuer audience at time date seconds ms minutes hours days interval"
-    " timeout env var variable input inputs form page screen view component strength score"
-    " checker validator generator helper util utils class func function callback handler list"
-    " map set group groups role roles user username email owner exists present missing prefix"
-    " suffix lookup column table row schema icon color button link title text description desc"
-    " help doc docs example examples encoding encoded decoder encoder stream bucket address"
-    " domain host port region zone tag tags title total window budget ratio limit kwargs args"
-    " number num sequence seq embedding embeddings logprobs probs bias weights mask tree kind"
-    " value_from valuefrom configured requirements history attempts lifetime validity chars characters alphabet charset bits bytes grant flow".split()
-)
+_AFTER = _words("""
+    id ids name names count counts url uri urls file files filename path paths dir ttl
+    expiry expires expiration expire age length len size limit limits max min type types
+    kind format field fields policy policies hint label labels prompt placeholder regex
+    pattern rules rule required optional enabled disabled valid invalid verified reset
+    change changed error errors message messages status state index offset position budget
+    usage used cost costs price counter stats rate per hash hashed digest algorithm algo alg
+    method mode version provider source store manager service endpoint header headers param
+    parameter arn ref reference scope scopes claims issuer audience at time date seconds ms
+    minutes hours days interval timeout env var variable input inputs form page screen view
+    component strength score checker validator generator helper util utils class func
+    function callback handler list map set group groups role roles user username email owner
+    exists present missing prefix suffix lookup column table row schema icon color button
+    link title text description desc help doc docs example examples encoding encoded decoder
+    encoder stream bucket address domain host port region zone tag tags title total window
+    budget ratio limit kwargs args number num sequence seq embedding embeddings logprobs
+    probs bias weights mask tree kind value_from valuefrom configured requirements history
+    attempts lifetime validity chars characters alphabet charset bits bytes grant flow
+""")
 """After a secret's word, these say that the value is something else."""
 
-_BEFORE = frozenset(
-    "max min next page prev previous continuation cursor sync cancel cancellation stop eos bos pad"
-    " unk cls sep mask special input output prompt completion total num count start end first last"
-    " public primary foreign sort partition cache no is has use with without need needs require"
-    " requires show hide forgot forget reset invalid missing wrong empty each per cached reasoning"
-    " thinking string lexer parse parsed parser current peek lookahead id idempotency request"
-    " window batch resume upload nextpage csrf xsrf forgery antiforgery verification abort basic"
-    " starting update action lock confirmation unit unreserved pattern stopping text image audio video code pagination watermark delta change".split()
-)
+_BEFORE = _words("""
+    max min next page prev previous continuation cursor sync cancel cancellation stop eos
+    bos pad unk cls sep mask special input output prompt completion total num count start
+    end first last public primary foreign sort partition cache no is has use with without
+    need needs require requires show hide forgot forget reset invalid missing wrong empty
+    each per cached reasoning thinking string lexer parse parsed parser current peek
+    lookahead id idempotency request window batch resume upload nextpage csrf xsrf forgery
+    antiforgery verification abort basic starting update action lock confirmation unit
+    unreserved pattern stopping text image audio video code pagination watermark delta
+    change
+""")
 """Before a secret's word, these say the same (`next_token`, `public_key`)."""
 
 _JOINED = re.compile(

@@ -11,7 +11,8 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def load_json(data: bytes) -> Any:
-    """The value of UTF-8 JSON: lone surrogates, NaN and large integers survive.
+    """The value of UTF-8 JSON: lone surrogates, NaN, large integers and raw control characters
+    survive.
 
     Raises ValueError for what is no JSON, or is nested too deeply.
     """
@@ -31,7 +32,7 @@ def load_exactly(data: bytes, dropped: list[dict[str, Any]]) -> Any:
         return value
 
     try:
-        return json.loads(data.decode(), object_pairs_hook=members)
+        return json.loads(data.decode(), strict=False, object_pairs_hook=members)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 

@@ -29,11 +29,22 @@ from ultracontext.errors import RedactionError
 TABLES = Path(__file__).parent / "tables"
 
 COLUMNS = (
-    "name", "provider", "flags", "anchors", "pattern", "probe", "sample", "source", "date",
+    "name",
+    "provider",
+    "flags",
+    "anchors",
+    "pattern",
+    "probe",
+    "sample",
+    "source",
+    "date",
 )
 
 MACROS = {
-    "<quoted>": r"\\{0,7}(?P<mark>[\"'`])(?P<v>(?:(?!\\{0,7}(?P=mark))[^\x00\n]){4,4096})\\{0,7}(?P=mark)",
+    "<quoted>": (
+        r"\\{0,7}(?P<mark>[\"'`])(?P<v>(?:(?!\\{0,7}(?P=mark))[^\x00\n]){4,4096})"
+        r"\\{0,7}(?P=mark)"
+    ),
     "<key>": r"(?<![A-Za-z0-9_.$@-])(?<!::)(?P<name>[A-Za-z_$@-][A-Za-z0-9_.$@-]{0,60})",
     "<eq>": (
         r"\\{0,7}[\"'`]?\]?[ \t]{0,8}"
@@ -45,7 +56,8 @@ MACROS = {
     "<pemhead>": "-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----",
     "<pemfoot>": "-----END (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----",
     "<pemgap>": (
-        r"(?>(?:\\{1,8}[nrt]|[ \t\r\n\"',+]){0,40}(?:\d{1,6}(?:[ \t:|]|\xe2\x86\x92|\\{1,8}t){1,4})?"
+        r"(?>(?:\\{1,8}[nrt]|[ \t\r\n\"',+]){0,40}"
+        r"(?:\d{1,6}(?:[ \t:|]|\xe2\x86\x92|\\{1,8}t){1,4})?"
         r"(?:[>#*|+-] ?|// ?)?\"?)"
     ),
     "<pemline>": r"(?>[A-Z][A-Za-z-]{2,20}: [^\n\\\x00]{1,100}|[A-Za-z0-9+/]{20,16000}={0,2})",
@@ -173,7 +185,7 @@ def _right(body: str) -> str:
 
 
 def _probe(pattern: str, explicit: bool) -> str:
-    """What every match begins with: up to the sign of an assignment, or to the first long repeat."""
+    """What every match begins with: up to the sign of an assignment, or to a long repeat."""
     before, sign, after = re.split(r"(<is>|<eq>|$)", pattern, maxsplit=1)
     if not sign:
         return _expand(pattern) if explicit else _cut(_expand(pattern))

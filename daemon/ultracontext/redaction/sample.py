@@ -1,7 +1,7 @@
 """Synthetic values of a rule's form, made at run time so that no file holds a whole one.
 
-A sample of the tables is text with `{alphabet:length}` in it. Every body starts with a NOT-REAL marker
-and then walks its alphabet in a fixed stride.
+A sample of the tables is text with `{alphabet:length}` in it. Every body starts with a NOT-REAL
+marker and then walks its alphabet in fixed strides.
 """
 
 from __future__ import annotations
@@ -25,8 +25,16 @@ _ALPHABETS = {
     "d": "0123456789",
 }
 _MARKERS = {
-    "an": "N0tReAl3", "al": "NotReal", "hx": "0bad0bad", "up": "N0TREAL3", "lo": "n0treal3",
-    "u64": "N0tReAl3", "b64": "N0tReAl3", "b32": "NOTREAL7", "b32u": "N0TREA7", "b32n": "n0trea7",
+    "an": "N0tReAl3",
+    "al": "NotReal",
+    "hx": "0bad0bad",
+    "up": "N0TREAL3",
+    "lo": "n0treal3",
+    "u64": "N0tReAl3",
+    "b64": "N0tReAl3",
+    "b32": "NOTREAL7",
+    "b32u": "N0TREA7",
+    "b32n": "n0trea7",
     "d": "00030741",
 }
 _FIELD = re.compile(r"\{([a-z0-9]+)(?::(\d+))?\}")
@@ -50,8 +58,10 @@ def body(alphabet: str, length: int, salt: int = 0) -> str:
     letters = _ALPHABETS[alphabet]
     marker = _MARKERS[alphabet]
     out = list(marker[: max(0, length - 1)])
-    for place in range(len(out), length):
-        out.append(letters[(place * place * 3 + place * 7 + salt * 5) % len(letters)])
+    out += [
+        letters[(place * place * 3 + place * 7 + salt * 5) % len(letters)]
+        for place in range(len(out), length)
+    ]
     return "".join(out[:length])
 
 
@@ -63,18 +73,21 @@ def _block(name: str, salt: int) -> str:
         return base64.b64encode(f"app:{body('an', 18, salt)}".encode()).decode()
     if name == "jwt":
         parts = ({"alg": "none"}, {"sub": "not-real", "n": salt})
-        heads = [base64.urlsafe_b64encode(json.dumps(p).encode()).decode().rstrip("=") for p in parts]
+        heads = [
+            base64.urlsafe_b64encode(json.dumps(p).encode()).decode().rstrip("=") for p in parts
+        ]
         return ".".join((*heads, body("u64", 43, salt)))
     lines = "\n".join(body("b64", 64, salt + i) for i in range(3))
     kind = "PRIVATE KEY"
     if name == "pem":
-        return f"-----BEGIN RSA {kind}-----\n{lines}\n{body('b64', 30, salt)}==\n-----END RSA {kind}-----"
+        last = body("b64", 30, salt) + "=="
+        return f"-----BEGIN RSA {kind}-----\n{lines}\n{last}\n-----END RSA {kind}-----"
     if name == "pemcut":
         return f"-----BEGIN {kind}-----\n{lines}"
     if name == "ppk":
         return (
-            f"PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nComment: x\nPublic-Lines: 1\n{lines}\n"
+            "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nComment: x\n"
+            f"Public-Lines: 1\n{lines}\n"
             f"Private-Lines: 1\n{lines}\nPrivate-MAC: {body('hx', 64, salt)}"
         )
     raise KeyError(name)
-

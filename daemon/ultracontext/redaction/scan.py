@@ -32,9 +32,7 @@ ROUNDS = 8
 class Scanner:
     """Rules, an engine and the local key together."""
 
-    def __init__(
-        self, rules: Sequence[Rule], engine: Engine, fingerprints: Fingerprinter
-    ) -> None:
+    def __init__(self, rules: Sequence[Rule], engine: Engine, fingerprints: Fingerprinter) -> None:
         self.rules = rules
         self.engine = engine
         self.fingerprints = fingerprints
@@ -118,9 +116,7 @@ class Scanner:
             for place, found in pieces.items()
         }
 
-    def _masked(
-        self, body: bytes, offset: int, spans: Sequence[Span], counts: Counter[str]
-    ) -> str:
+    def _masked(self, body: bytes, offset: int, spans: Sequence[Span], counts: Counter[str]) -> str:
         out, done = [], 0
         for span in spans:
             counts[span.rule] += 1

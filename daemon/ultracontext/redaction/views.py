@@ -31,8 +31,20 @@ BASE64_PATTERN = re.compile(BASE64_TEXT)
 _RUN = re.compile(rb"[A-Za-z0-9+/_-]+(?:(?:\\n|\r?\n) ?[A-Za-z0-9+/_-]{4,})*={0,2}")
 _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/_-]")
 _BINARY_HEADS = (
-    b"iVBORw0KGgo", b"/9j/", b"R0lGOD", b"UklGR", b"JVBERi0", b"d09GM", b"AGFzbQ", b"UEsDB",
-    b"H4sI", b"AAAB", b"PHN2Z", b"Qk0", b"T2dnU", b"SUkq",
+    b"iVBORw0KGgo",
+    b"/9j/",
+    b"R0lGOD",
+    b"UklGR",
+    b"JVBERi0",
+    b"d09GM",
+    b"AGFzbQ",
+    b"UEsDB",
+    b"H4sI",
+    b"AAAB",
+    b"PHN2Z",
+    b"Qk0",
+    b"T2dnU",
+    b"SUkq",
 )
 
 
@@ -81,19 +93,15 @@ def base64_views(data: bytes, positions: list[int]) -> Iterator[View]:
 
 
 def _run_around(data: bytes, position: int) -> tuple[int, int]:
-    low = position
-    while True:
-        begin = max(0, low - 4096)
-        last = None
-        for last in _NOT_BASE64.finditer(data, begin, low):
-            pass
-        if last is not None:
-            start = last.end()
+    """The run of base64 characters, over line ends too, that holds a position."""
+    high, start = position, 0
+    while high > 0:
+        low = max(0, high - 4096)
+        others = [match.end() for match in _NOT_BASE64.finditer(data, low, high)]
+        if others:
+            start = others[-1]
             break
-        if begin == 0:
-            start = 0
-            break
-        low = begin
+        high = low
     run = _RUN.match(data, start)
     return (start, run.end()) if run is not None else (start, position + 1)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,19 +12,46 @@ from ultracontext.redaction.names import nature
 SHORTEST = 8
 """Characters of the shortest string that can hold a secret by itself."""
 
+_LARGE = 1e15
+"""Floats from here on may be integers that the fast parser had no room for."""
+
 PLAIN, SENSITIVE, PROTOCOL, GENERIC = range(4)
 """What a key says of its value: nothing, a secret by name, opaque data of the agent's protocol, or
 the value of a pair whose name stands beside it."""
 
-_PROTOCOL_KEYS = frozenset((
-    "signature", "encrypted_content", "thoughtSignature", "thought_signature", "thinkingSignature",
-    "encryptedContent", "data", "base64", "image_url", "url", "textSignature", "reasoning_opaque",
-))
+_PROTOCOL_KEYS = frozenset(
+    (
+        "signature",
+        "encrypted_content",
+        "thoughtSignature",
+        "thought_signature",
+        "thinkingSignature",
+        "encryptedContent",
+        "data",
+        "base64",
+        "image_url",
+        "url",
+        "textSignature",
+        "reasoning_opaque",
+    )
+)
 _BASE64 = re.compile(r"[A-Za-z0-9+/=_\\-]*")
 _DATA_URL = re.compile(r"data:[a-z]+/[a-z0-9.+-]+;base64,")
 _BINARY_HEADS = (
-    "iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "JVBERi0", "UEsDB", "Qk", "SUkq", "PHN2Z", "AAAA",
-    "T2dnU", "H4sI", "GkXf", "SUQz",
+    "iVBORw0KGgo",
+    "/9j/",
+    "R0lGOD",
+    "UklGR",
+    "JVBERi0",
+    "UEsDB",
+    "Qk",
+    "SUkq",
+    "PHN2Z",
+    "AAAA",
+    "T2dnU",
+    "H4sI",
+    "GkXf",
+    "SUQz",
 )
 
 
@@ -52,35 +79,41 @@ def collect(root: Any, known: Mapping[str, int]) -> Found:
     push, pop = stack.append, stack.pop
     while stack:
         node = pop()
-        if type(node) is dict:
-            members += len(node)
-            for key, value in node.items():
-                mark = get(key)
-                kind = type(value)
-                if mark is None:
-                    add_key(key)
-                    mark = meaning(key)
-                if kind is str:
-                    if mark and _special(found, mark, node, key, value):
-                        continue
-                    if len(value) >= SHORTEST:
-                        add(value)
-                elif kind is dict or kind is list:
-                    push(value)
-                elif kind is float and not -1e15 < value < 1e15:
-                    found.exact = False
-        else:
-            for value in node:
-                kind = type(value)
-                if kind is str:
-                    if len(value) >= SHORTEST:
-                        add(value)
-                elif kind is dict or kind is list:
-                    push(value)
-                elif kind is float and not -1e15 < value < 1e15:
-                    found.exact = False
+        if type(node) is list:
+            _collect_list(node, found, push)
+            continue
+        members += len(node)
+        for key, value in node.items():
+            mark = get(key)
+            if mark is None:
+                add_key(key)
+                mark = meaning(key)
+            kind = type(value)
+            if kind is str:
+                if len(value) >= SHORTEST and not (
+                    mark and _special(found, mark, node, key, value)
+                ):
+                    add(value)
+                elif mark and len(value) < SHORTEST:
+                    _special(found, mark, node, key, value)
+            elif kind is dict or kind is list:
+                push(value)
+            elif kind is float and not -_LARGE < value < _LARGE:
+                found.exact = False
     found.members = members
     return found
+
+
+def _collect_list(node: list[Any], found: Found, push: Callable[[Any], None]) -> None:
+    for value in node:
+        kind = type(value)
+        if kind is str:
+            if len(value) >= SHORTEST:
+                found.values.append(value)
+        elif kind is dict or kind is list:
+            push(value)
+        elif kind is float and not -_LARGE < value < _LARGE:
+            found.exact = False
 
 
 def meaning(key: str) -> int:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from ultracontext import logs
 from ultracontext.agents import known
@@ -15,6 +15,8 @@ from ultracontext.formats import AgentSpec
 from ultracontext.paths import Paths
 from ultracontext.redaction import Redactor, load_redactor
 from ultracontext.redaction.fingerprint import load_secret
+from ultracontext.runtime.roots import agent_roots
+from ultracontext.runtime.rules import capture_rules
 from ultracontext.settings import Settings
 from ultracontext.store import Store, open_store
 from ultracontext.store.base import LOCAL_SPACE, SpaceStore
@@ -40,6 +42,8 @@ class Line:
     space: SpaceStore
     redactor: Redactor
     engine: CaptureEngine
+    roots: Mapping[str, Sequence[Path]]
+    """Folders of each agent."""
 
 
 @contextmanager
@@ -52,15 +56,18 @@ def capture_line(setup: Setup) -> Iterator[Line]:
     store = open_store(place, migrate=True)
     try:
         space = store.within(LOCAL_SPACE)
+        roots = agent_roots(setup.settings, setup.env, setup.home, known())
         engine = CaptureEngine(
             store=space,
             redactor=redactor,
             secret=secret,
-            agents=list(known().values()),
-            roots=agent_roots(setup, known()),
-            options=capture_options(setup.settings),
+            agents=captured_agents(setup.settings),
+            roots=roots,
+            options=capture_options(setup.settings, setup.home),
         )
-        yield Line(setup=setup, store=store, space=space, redactor=redactor, engine=engine)
+        yield Line(
+            setup=setup, store=store, space=space, redactor=redactor, engine=engine, roots=roots
+        )
     finally:
         store.close()
 
@@ -79,27 +86,21 @@ def local_store(setup: Setup) -> str | Path:
     return url
 
 
-def capture_options(settings: Settings) -> CaptureOptions:
+def captured_agents(settings: Settings) -> list[AgentSpec]:
+    """All known ones, or those that `capture.agents` names."""
+    chosen = settings.capture.agents
+    for slug in chosen:
+        if slug not in known():
+            names = ", ".join(known())
+            raise SettingsError(f"capture.agents: no agent {slug!r}", hint=f"Known agents: {names}")
+    return [spec for slug, spec in known().items() if not chosen or slug in chosen]
+
+
+def capture_options(settings: Settings, home: Path) -> CaptureOptions:
     capture = settings.capture
     return CaptureOptions(
         backfill=capture.backfill,
         dedup_ttl_seconds=capture.dedup_ttl_seconds,
         sweep_seconds=capture.sweep_seconds,
+        rules=capture_rules(settings, home),
     )
-
-
-def agent_roots(setup: Setup, agents: Mapping[str, AgentSpec]) -> dict[str, list[Path]]:
-    """Folders of each agent: those of the settings, else where the agent itself keeps them."""
-    roots: dict[str, list[Path]] = {}
-    for slug, spec in agents.items():
-        chosen = setup.settings.agents.get(slug)
-        if chosen is not None and chosen.roots:
-            roots[slug] = [_expand(text, setup.home) for text in chosen.roots]
-        else:
-            found = spec.roots(setup.env, PurePath(setup.home))
-            roots[slug] = list(dict.fromkeys(Path(root) for root in found))
-    return roots
-
-
-def _expand(text: str, home: Path) -> Path:
-    return home / text[2:] if text.startswith("~/") else Path(text).expanduser()

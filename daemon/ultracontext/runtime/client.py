@@ -25,8 +25,8 @@ class ControlClient:
     def get(self, target: str) -> dict[str, Any]:
         return self._ask("GET", target)
 
-    def post(self, target: str) -> dict[str, Any]:
-        return self._ask("POST", target)
+    def post(self, target: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        return self._ask("POST", target, None if body is None else json.dumps(body).encode())
 
     def events(self, cursor: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
         """(event name, data) as they come; ends when the daemon closes the stream.
@@ -46,17 +46,17 @@ class ControlClient:
         finally:
             connection.close()
 
-    def _ask(self, method: str, target: str) -> dict[str, Any]:
+    def _ask(self, method: str, target: str, body: bytes | None = None) -> dict[str, Any]:
         connection = _UnixConnection(self._path, self._timeout)
         try:
-            connection.request(method, target)
+            connection.request(method, target, body)
             answer = connection.getresponse()
-            body = json.loads(answer.read())
+            found = json.loads(answer.read())
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise _failure(error) from error
         finally:
             connection.close()
-        return _checked(body, answer.status)
+        return _checked(found, answer.status)
 
 
 class _UnixConnection(http.client.HTTPConnection):

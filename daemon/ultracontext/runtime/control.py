@@ -3,7 +3,8 @@
     GET  /status     what `ultracontext status --json` prints
     GET  /sessions   newest sessions (`?limit=50`)
     GET  /events     commits as server-sent events; `Last-Event-ID` or `?cursor=` replays
-    POST /pause /continue /sweep /stop
+    POST /pause /continue   capture as a whole, or `{"project": "/folder"}` in the body
+    POST /sweep /stop
 
 Every answer holds `protocol` and `version`; an error also `error: {code, message, hint}`.
 """
@@ -43,8 +44,9 @@ class Actions:
 
     status: Callable[[], dict[str, Any]]
     sessions: Callable[[int], list[dict[str, Any]]]
-    pause: Callable[[], None]
-    go_on: Callable[[], None]
+    pause: Callable[[str | None], None]
+    go_on: Callable[[str | None], None]
+    """Both take a project's folder, or None for all of capture."""
     sweep: Callable[[], None]
     stop: Callable[[], None]
 
@@ -115,8 +117,8 @@ class Endpoints:
                 web.get("/status", self._status),
                 web.get("/sessions", self._sessions),
                 web.get("/events", self._events),
-                web.post("/pause", self._doing(self._actions.pause)),
-                web.post("/continue", self._doing(self._actions.go_on)),
+                web.post("/pause", self._about_project(self._actions.pause)),
+                web.post("/continue", self._about_project(self._actions.go_on)),
                 web.post("/sweep", self._doing(self._actions.sweep)),
                 web.post("/stop", self._doing(self._actions.stop)),
             ]
@@ -158,6 +160,16 @@ class Endpoints:
     def _doing(self, action: Callable[[], None]) -> Handler:
         async def handler(_request: web.Request) -> web.Response:
             action()
+            return self._answer({})
+
+        return handler
+
+    def _about_project(self, action: Callable[[str | None], None]) -> Handler:
+        async def handler(request: web.Request) -> web.Response:
+            project = _project_in(await request.read())
+            if project is not None and not project.startswith("/"):
+                return self._error(400, "usage", "project is an absolute folder")
+            await asyncio.to_thread(action, project)
             return self._answer({})
 
         return handler
@@ -224,6 +236,17 @@ class Endpoints:
 
     def _error(self, status: int, code: str, message: str, hint: str = "") -> web.Response:
         return self._answer({"error": {"code": code, "message": message, "hint": hint}}, status)
+
+
+def _project_in(body: bytes) -> str | None:
+    """The folder that a request is about; empty for a body that names none properly."""
+    if not body.strip():
+        return None
+    try:
+        project = json.loads(body)["project"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return ""
+    return project if project is None or isinstance(project, str) else ""
 
 
 def _frame(name: str, data: dict[str, Any], cursor: str | None) -> bytes:

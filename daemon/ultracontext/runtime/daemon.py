@@ -18,8 +18,9 @@ from typing import Any
 import msgspec
 
 from ultracontext import __version__
-from ultracontext.capture import Committed, Summary
-from ultracontext.capture import Progress
+from ultracontext.agents import known
+from ultracontext.capture import Committed, Progress, Summary
+from ultracontext.capture.whereabouts import Places
 from ultracontext.errors import (
     FatalError,
     StoreError,
@@ -108,6 +109,7 @@ class Daemon:
         self._stopping = asyncio.Event()
         self._committed = asyncio.Event()
         self._failure: BaseException | None = None
+        self._upkeep = Upkeep(line)
         self._started = time.monotonic()
 
     async def run(self) -> int:
@@ -128,10 +130,9 @@ class Daemon:
     async def _work(self, loop: asyncio.AbstractEventLoop) -> bool:
         """Runs capture and upkeep until the end; False when capture did not return in time."""
         done = self._in_thread(loop, "capture", lambda: self._capture(loop))
-        upkeep = Upkeep(self._line)
         async with asyncio.TaskGroup() as group:
             chores = [
-                group.create_task(self._upkeep(loop, upkeep)),
+                group.create_task(self._care(loop)),
                 group.create_task(self._watch_lock()),
             ]
             try:
@@ -175,11 +176,11 @@ class Daemon:
         threading.Thread(target=body, name=name, daemon=True).start()
         return done
 
-    async def _upkeep(self, loop: asyncio.AbstractEventLoop, upkeep: Upkeep) -> None:
+    async def _care(self, loop: asyncio.AbstractEventLoop) -> None:
         """One pass at the start, one a while after commits, one a day in any case."""
         while True:
             self._committed.clear()
-            await self._in_thread(loop, "upkeep", lambda: upkeep.once(self._halt)).wait()
+            await self._in_thread(loop, "upkeep", lambda: self._upkeep.once(self._halt)).wait()
             await asyncio.sleep(Upkeep.PAUSE_SECONDS)
             with suppress(TimeoutError):
                 async with asyncio.timeout(Upkeep.LONGEST_SECONDS):
@@ -228,7 +229,8 @@ class Daemon:
 
     def _sessions(self, limit: int) -> list[dict[str, Any]]:
         space = self._line.space
-        return session_rows(space, space.contexts(limit=limit, children=True))
+        places = Places(known(), self._line.roots)
+        return session_rows(space, space.contexts(limit=limit, children=True), places)
 
     def _status(self) -> dict[str, Any]:
         setup, now = self._line.setup, self._line.engine.status()
@@ -239,6 +241,7 @@ class Daemon:
         except StoreError as error:
             problems.append(health.problem(error.code, error.message, error.hint))
         problems += health.standing_problems(setup.paths, setup.settings)
+        problems += health.ignored_problems(self._upkeep.ignored)
         return {
             "daemon": {
                 "running": True,
@@ -250,6 +253,8 @@ class Daemon:
             },
             "capture": {
                 "paused": now.paused,
+                "paused_projects": now.paused_projects,
+                "waiting_sessions": now.waiting,
                 "watcher": now.watcher,
                 "backlog_bytes": now.backlog_bytes,
                 "backlog_seconds": round(now.backlog_seconds, 3),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ultracontext.agents import broken
 from ultracontext.errors import UltraContextError
 from ultracontext.paths import Paths
 from ultracontext.settings import Settings
+
+if TYPE_CHECKING:
+    from ultracontext.store.base import SpaceStore
 
 LOW_DISK_BYTES = 256 << 20
 
@@ -24,6 +27,7 @@ def stopped(paths: Paths, settings: Settings, dedup: dict[str, Any]) -> dict[str
         "daemon": {"running": False, "pid": None, "version": None},
         "capture": {
             "paused": False,
+            "paused_projects": [],
             "watcher": "off",
             "backlog_bytes": None,
             "backlog_seconds": None,
@@ -62,6 +66,20 @@ def remote_problems(settings: Settings) -> list[dict[str, str]]:
 def standing_problems(paths: Paths, settings: Settings) -> list[dict[str, str]]:
     """What is wrong whether a daemon runs or not."""
     return [*remote_problems(settings), *disk_problems(paths), *agent_problems()]
+
+
+def ignored_problems(count: int) -> list[dict[str, str]]:
+    """A rule that came after the sessions that it names."""
+    from ultracontext.runtime.ignored import HINT, told
+
+    return [problem("captured-ignored", told(count), HINT)] if count else []
+
+
+def paused_projects(space: SpaceStore) -> list[str]:
+    """Folders that stay paused over restarts."""
+    from ultracontext.capture.admission import PAUSED
+
+    return sorted(space.noted(PAUSED) or [])
 
 
 def agent_problems() -> list[dict[str, str]]:

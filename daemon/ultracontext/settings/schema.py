@@ -27,6 +27,14 @@ class CaptureSettings:
     """How long a seen record is remembered in the dedup table."""
     sweep: str = "30s"
     """Pause between two sweeps of the agents' folders."""
+    agents: tuple[str, ...] = ()
+    """Agents whose sessions are captured. Empty: all."""
+    include: tuple[str, ...] = ()
+    """Globs on the project's folder. Empty: all projects."""
+    exclude: tuple[str, ...] = ()
+    """Globs on the project's folder; they win over `include`."""
+    exclude_sessions: tuple[str, ...] = ()
+    """Native session ids, with their sub-agents."""
 
     def check(self) -> None:
         if self.backfill not in ("all", "new"):
@@ -34,6 +42,9 @@ class CaptureSettings:
         parse_duration(self.dedup_ttl)
         if parse_duration(self.sweep) < 1:
             raise SettingsError("capture.sweep is below one second", hint="Write it like 30s")
+        for glob in (*self.include, *self.exclude):
+            if not glob.strip("/ "):
+                raise SettingsError(f"{glob!r} matches every project", hint='Write "**" for all')
 
     @property
     def dedup_ttl_seconds(self) -> float:

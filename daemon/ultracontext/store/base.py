@@ -223,6 +223,11 @@ class SpaceStore(Protocol):
         self, context_id: ContextId, *, parent_session: str, relation: str
     ) -> None: ...
     def stale(self, limit: int) -> list[ContextRow]: ...
+    def child_counts(self) -> dict[ContextId, int]:
+        """How many sub-agents name each context as their parent; contexts without one left out."""
+
+    def source_paths(self, contexts: Sequence[ContextId]) -> dict[ContextId, list[str]]:
+        """Masked paths of the sources that brought a context's first and last nodes."""
 
 
 class Store(Protocol):

@@ -33,7 +33,7 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 def remask(node: StoredNode, agent: str, redactor: Redactor) -> MaskedRecord:
-    """A stored node as a masked record again, under today's rules."""
+    """A stored node as a masked record again, under today's rules, its large strings in it."""
     data = node.body if node.text is None else encode_text(node.text)
     return redactor.redact(
         RawRecord(
@@ -45,7 +45,8 @@ def remask(node: StoredNode, agent: str, redactor: Redactor) -> MaskedRecord:
             companions={name: encode_text(text) for name, text in node.companions.items()},
             damage=node.damage,
             too_large=node.too_large,
-        )
+        ),
+        whole=True,
     )
 
 

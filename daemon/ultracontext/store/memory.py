@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -321,6 +322,22 @@ class MemorySpaceStore:
 
     def stale(self, limit: int) -> list[ContextRow]:
         return [row for root in self._roots.values() if (row := root.row()).stale][:limit]
+
+    def child_counts(self) -> dict[ContextId, int]:
+        rows = [root.row() for root in self._roots.values()]
+        return dict(Counter(
+            row.parent_id for row in rows
+            if row.facts.relation == "subagent" and row.parent_id is not None
+        ))  # fmt: skip
+
+    def source_paths(self, contexts: Sequence[ContextId]) -> dict[ContextId, list[str]]:
+        found: dict[ContextId, list[str]] = {}
+        for context in contexts:
+            if context in self._roots:
+                nodes = [node for places in self._roots[context].places for node in places]
+                known = sorted({int(node.source_path) for node in nodes})
+                found[context] = [self._sources[n].path for n in known if n in self._sources]
+        return found
 
 
 def _time(text: str | None, otherwise: int) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ultracontext.formats import SessionReader
+from ultracontext.formats import LiveReader, SessionReader
 from ultracontext.model import Message, MessageId, SessionFacts, message_id
 from ultracontext.redaction import MaskedRecord, Redactor
 from ultracontext.store.base import ContextRow, FactsUpdate, SpaceStore, StoredNode
@@ -44,9 +44,15 @@ class Session(msgspec.Struct, kw_only=True):
 
 
 def read_session(
-    store: SpaceStore, row: ContextRow, redactor: Redactor, *, raw: bool = False
+    store: SpaceStore,
+    row: ContextRow,
+    redactor: Redactor,
+    *,
+    raw: bool = False,
+    as_model: bool = False,
 ) -> Session:
-    """The whole session, its beginning in other sessions included.
+    """The whole session, its beginning in other sessions included; with `as_model` what of it its
+    agent would send to the model now.
 
     Memory grows with the session; `native_records` and `unsettled` go through it piece by piece."""
     if raw:
@@ -55,7 +61,32 @@ def read_session(
     reader = reader_of(row)
     fed = [m for messages in unsettled(store, row, redactor, reader=reader) for m in messages]
     facts = _facts(row, reader)
-    return Session(row=row, facts=facts, messages=_settled(reader, fed), records=[])
+    messages = _settled(reader, fed)
+    if as_model:
+        messages = live_messages(store, row, redactor, reader, messages)
+    return Session(row=row, facts=facts, messages=messages, records=[])
+
+
+def live_messages(
+    store: SpaceStore,
+    row: ContextRow,
+    redactor: Redactor,
+    reader: SessionReader,
+    messages: list[Message],
+) -> list[Message]:
+    """Of settled messages what the model would get now; all but `meta` where the reader cannot
+    tell."""
+
+    def record(name: str) -> MaskedRecord | None:
+        base = name.partition(".")[0]
+        pieces = Beginnings(store, redactor).pieces(row)
+        return next(
+            (p.record for p in pieces if p.node and message_id(p.node.event_id) == base), None
+        )
+
+    if isinstance(reader, LiveReader):
+        return reader.live(messages, record)
+    return [message for message in messages if message.kind != "meta"]
 
 
 def unsettled(

@@ -39,9 +39,6 @@ class Hold:
         """The program has sent the request and waits."""
         self.released = threading.Event()
 
-    def wait_until_asked(self, seconds: float) -> bool:
-        return self.reached.wait(seconds)
-
     def release(self) -> None:
         self.released.set()
 

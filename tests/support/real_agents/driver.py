@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar
 
-from real_agents.conversation import Call
+from real_agents.conversation import Call, Hold
 from real_agents.programs import EVERYTHING, Program
 from real_agents.server import Dialect, ModelServer, Request
 
@@ -38,34 +40,49 @@ class Turn:
         self.driver = driver
         self.seen = len(driver.model.requests)
         self.began = time.monotonic()
+        self.out = tempfile.TemporaryFile()  # noqa: SIM115 - `close` closes it
+        self.err = tempfile.TemporaryFile()  # noqa: SIM115
         self.process = subprocess.Popen(
-            command, cwd=driver.project, env=driver.env(), start_new_session=True, text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            **driver.identity(),
+            command, cwd=driver.project, env=driver.env(), start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err, **driver.identity(),
         )  # fmt: skip
 
     @property
     def running(self) -> bool:
         return self.process.poll() is None
 
+    def wait_until(self, hold: Hold, seconds: float = TURN_SECONDS) -> None:
+        """Until the model has been asked for the answer that is held back."""
+        deadline = time.monotonic() + seconds
+        while not hold.reached.wait(0.1):
+            assert self.running, f"ended before it asked: {self.wait()}"
+            assert time.monotonic() < deadline, "it does not ask the model"
+
     def wait(self, seconds: float = TURN_SECONDS) -> Result:
-        try:
-            out, err = self.process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            self.end()
-            out, err = self.process.communicate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(seconds)
+        taken = time.monotonic() - self.began
+        self.end()
+        out, err = (self.printed(file) for file in (self.out, self.err))
         requests = [r for r in self.driver.model.requests[self.seen :] if r.turn]
-        return Result(
-            code=self.process.returncode, out=out, err=err,
-            seconds=time.monotonic() - self.began, requests=requests,
-        )  # fmt: skip
+        code = self.process.returncode
+        return Result(code=code, out=out, err=err, seconds=taken, requests=requests)
+
+    @staticmethod
+    def printed(file: IO[bytes]) -> str:
+        file.seek(0)
+        return file.read().decode("utf-8", "replace")
+
+    def close(self) -> None:
+        self.end()
+        for file in (self.out, self.err):
+            file.close()
 
     def end(self) -> None:
         """The program and what it started; nothing is left running."""
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        self.process.wait(10)
 
 
 class Driver(ABC):
@@ -76,12 +93,18 @@ class Driver(ABC):
     """
 
     dialect: ClassVar[Dialect]
+    walled: ClassVar[bool] = True
+    """Whether a proxy that leads nowhere can be set: the program asks loopback without it."""
+
+    prompt_waits: bool = False
+    """Whether the program writes a prompt to its session only with the answer to it."""
 
     def __init__(self, program: Program, home: Path, project: Path, model: ModelServer) -> None:
         self.program = program
         self.home = home
         self.project = project
         self.model = model
+        self.turns: list[Turn] = []
 
     @abstractmethod
     def variables(self) -> dict[str, str]:
@@ -99,7 +122,7 @@ class Driver(ABC):
     def session_id(self, result: Result) -> str:
         """The program's own id of the session that a run began or went on with."""
 
-    def configure(self) -> None:
+    def configure(self) -> None:  # noqa: B027 - not every program needs some
         """Writes the settings that are no variables, below `home`."""
 
     def prepare(self) -> None:
@@ -109,10 +132,16 @@ class Driver(ABC):
         self.own(self.home, self.project)
 
     def start(self, prompt: str, resume: str | None = None) -> Turn:
-        return Turn(self, self.command(prompt, resume))
+        self.turns.append(Turn(self, self.command(prompt, resume)))
+        return self.turns[-1]
 
     def run_turn(self, prompt: str, resume: str | None = None) -> Result:
         return self.start(prompt, resume).wait()
+
+    def end(self) -> None:
+        """Whatever still runs."""
+        for turn in self.turns:
+            turn.close()
 
     def env(self) -> dict[str, str]:
         """Nothing of the caller's own; Node, and the usual folders, on the PATH."""
@@ -122,7 +151,7 @@ class Driver(ABC):
             "HOME": str(self.home), "PATH": f"{node.parent}:/usr/local/bin:/usr/bin:/bin",
             "TMPDIR": str(self.home / "tmp"), "LANG": "C.UTF-8", "TERM": "dumb", "NO_COLOR": "1",
             "USER": "person", "SHELL": "/bin/sh", "NO_PROXY": "127.0.0.1,localhost",
-            "HTTPS_PROXY": NOWHERE, "https_proxy": NOWHERE,
+            **({"HTTPS_PROXY": NOWHERE} if self.walled else {}),
             **self.variables(),
         }  # fmt: skip
 

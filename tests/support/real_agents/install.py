@@ -8,7 +8,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -27,27 +29,38 @@ class InstallError(Exception):
     pass
 
 
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def complain(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
 def main(words: list[str]) -> int:
     chosen = select(words)
     if not chosen:
-        print(f"known: {', '.join(p.name for p in EVERYTHING)}", file=sys.stderr)
+        complain(f"known: {', '.join(p.name for p in EVERYTHING)}")
         return 2
     if shutil.which("npm") is None:
-        print("found no npm; install Node 20 or newer with npm, and try again", file=sys.stderr)
+        complain("found no npm; install Node 20 or newer with npm, and try again")
         return 1
     folder().mkdir(parents=True, exist_ok=True)
     with (folder() / ".lock").open("w") as lock, ThreadPoolExecutor(AT_ONCE) as pool:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        failed = [line for line in pool.map(attempt, chosen) if line]
+        first = [program for program in chosen if program.agent == "node"]
+        rest = [program for program in chosen if program not in first]
+        failed = [line for wave in (first, rest) for line in pool.map(attempt, wave) if line]
     for line in failed:
-        print(line, file=sys.stderr)
+        complain(line)
     return 1 if failed else 0
 
 
 def select(words: list[str]) -> list[Program]:
     """The programs of that name or agent, with what they run on, slowest first."""
     if unknown := [w for w in words if not any(w in (p.name, p.agent) for p in EVERYTHING)]:
-        print(f"unknown: {', '.join(unknown)}", file=sys.stderr)
+        complain(f"unknown: {', '.join(unknown)}")
         return []
     named = [p for p in EVERYTHING if not words or p.name in words or p.agent in words]
     wanted = {p.name: p for one in named for p in one.required()}
@@ -57,7 +70,7 @@ def select(words: list[str]) -> list[Program]:
 def attempt(program: Program) -> str | None:
     """Installs it unless it is there; what went wrong, else None."""
     if program.installed:
-        print(f"{program.name}: is there", flush=True)
+        say(f"{program.name}: is there")
         return None
     began = time.monotonic()
     for left in reversed(range(TRIES)):
@@ -67,7 +80,7 @@ def attempt(program: Program) -> str | None:
             if left:
                 continue
             return f"{program.name}: {error}"
-        print(f"{program.name}: installed in {time.monotonic() - began:.0f} s", flush=True)
+        say(f"{program.name}: installed in {time.monotonic() - began:.0f} s")
         return None
     return None
 
@@ -82,10 +95,18 @@ def install(program: Program) -> None:
     run(["npm", "install", *FLAGS, f"{program.package}@{program.version}"], building)
     check_integrity(program, building)
     if program.finish:
-        run(["node", str(building / "node_modules" / program.finish)], building)
+        finish(program, building)
     building.rename(program.place)
     if not program.installed:
         raise InstallError(f"{program.executable} is missing")
+
+
+def finish(program: Program, building: Path) -> None:
+    """The one script that is needed, with a home of its own: it may look for a person's state."""
+    with tempfile.TemporaryDirectory() as home:
+        node = [str(p.executable) for p in program.required() if p.agent == "node"] or ["node"]
+        script = str(building / "node_modules" / str(program.finish))
+        run([*node, script], building, os.environ | {"HOME": home})
 
 
 def check_integrity(program: Program, building: Path) -> None:
@@ -98,9 +119,9 @@ def check_integrity(program: Program, building: Path) -> None:
         raise InstallError(f"{program.package} {program.version} is not the one that was pinned")
 
 
-def run(command: list[str], where: Path) -> None:
+def run(command: list[str], where: Path, env: Mapping[str, str] | None = None) -> None:
     done = subprocess.run(
-        command, cwd=where, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        command, cwd=where, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, timeout=600, check=False,
     )  # fmt: skip
     if done.returncode:

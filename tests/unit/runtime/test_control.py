@@ -35,8 +35,8 @@ class Behind:
         return Actions(
             status=self.status,
             sessions=lambda limit: [{"id": "ctx_1", "limit": limit}],
-            pause=lambda: self.done.append("pause"),
-            go_on=lambda: self.done.append("continue"),
+            pause=lambda project: self.done.append(_named("pause", project)),
+            go_on=lambda project: self.done.append(_named("continue", project)),
             sweep=lambda: self.done.append("sweep"),
             stop=lambda: self.done.append("stop"),
         )
@@ -45,6 +45,10 @@ class Behind:
         if self.error is not None:
             raise self.error
         return {"daemon": {"running": True}}
+
+
+def _named(verb: str, project: str | None) -> str:
+    return verb if project is None else f"{verb} {project}"
 
 
 async def ask(place: Path, method: str, target: str) -> dict[str, Any]:
@@ -69,6 +73,19 @@ async def test_answers_bear_protocol_and_version(place: Path) -> None:
             assert (await ask(place, "POST", f"/{verb}"))["protocol"] == PROTOCOL
     assert behind.done == ["pause", "continue", "sweep", "stop"]
     assert not place.exists()
+
+
+async def test_a_project_is_named_in_the_body(place: Path) -> None:
+    behind = Behind()
+    async with serve_control(place, behind.actions(), Hub("a"), version="1"):
+        client = ControlClient(place)
+        await asyncio.to_thread(client.post, "/pause", {"project": "/w/app"})
+        await asyncio.to_thread(client.post, "/continue", {"project": "/w/app"})
+        for body in ({"project": "relative"}, {"project": 3}, {"folder": "/w"}):
+            with pytest.raises(TransportError) as caught:
+                await asyncio.to_thread(client.post, "/pause", body)
+            assert caught.value.code == "usage"
+    assert behind.done == ["pause /w/app", "continue /w/app"]
 
 
 async def test_errors_are_answers_with_a_code(place: Path) -> None:

@@ -19,7 +19,8 @@ def changed(tool: Tool) -> Iterable[object]:
     if tool.name == PATCH:
         changes = as_dict(given.get("changes"))
         moved = [as_dict(change).get("move_path") for change in changes.values()]
-        return [*changes, *moved] or patched(tool.input if type(tool.input) is str else given.get("input"))
+        patch = tool.input if type(tool.input) is str else given.get("input")
+        return [*changes, *moved] or patched(patch)
     if tool.name in SHELLS:
         return patched(command_text(given.get("command") or given.get("cmd")))
     return ()

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from ultracontext.agents.codex.layout import NAMES_ROLE
 from ultracontext.formats import Listing, ListingFacts, Lookup, SourceFacts
 
 INDEX, FILLED, CONFIG = "index", "filled", "config"
@@ -34,6 +35,8 @@ def lookups(source: SourceFacts, path: PurePosixPath) -> Sequence[Lookup]:
 
 
 def listing(asked: ListingFacts) -> Listing:
+    if asked.source.role == NAMES_ROLE:
+        return Listing(gone=True)  # it names the thread, and does not hold it
     return Listing(hidden=_hidden(asked))
 
 

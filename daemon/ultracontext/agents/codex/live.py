@@ -19,9 +19,7 @@ from ultracontext.redaction import MaskedRecord
 COMPACTED = "compacted"
 
 
-def live(
-    messages: list[Message], record: Callable[[str], MaskedRecord | None]
-) -> list[Message]:
+def live(messages: list[Message], record: Callable[[str], MaskedRecord | None]) -> list[Message]:
     """Of the settled messages those that the model would get, replacements in their place."""
     last = max((n for n, m in enumerate(messages) if m.event_type == COMPACTED), default=-1)
     after = [message for message in messages[last + 1 :] if _sent(message)]

@@ -18,7 +18,7 @@ def live(messages: list[Message]) -> list[Message]:
         message
         for message in messages
         if not any(mark in message.metadata for mark in DROPPED)
-        and (is_sent(message) or message.kind == "system" and message.event_type not in NOTICES)
+        and (is_sent(message) or (message.kind == "system" and message.event_type not in NOTICES))
     ]
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ultracontext.cli import output
 from ultracontext.cli.group import command_app
-from ultracontext.cli.workspace import workspace
+from ultracontext.cli.workspace import Workspace, workspace
 from ultracontext.runtime.health import without_password
 from ultracontext.settings import Value, find_key, variable_of
 
+if TYPE_CHECKING:
+    from ultracontext.settings import Settings
+
 app = command_app(help="Show, get and set settings.")
+
+RULES = frozenset(f"capture.{k}" for k in ("agents", "include", "exclude", "exclude_sessions"))
+"""Settings that can leave out what is captured already."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -74,6 +80,8 @@ def put(
         output.note(f"Written, but {variable_of(key, place.env)} is set and wins.")
     else:
         output.note("Written. A running daemon takes it at its next start.")
+    if key in RULES:
+        _tell_captured(place, settings)
 
 
 @app.command("path")
@@ -91,6 +99,23 @@ def path(json: Json = False) -> None:
         output.write_json({name: str(place) for name, place in places.items()})
     else:
         output.write(str(paths.config_file))
+
+
+def _tell_captured(place: Workspace, settings: Settings) -> None:
+    """A new rule leaves what is captured where it is, and says how much that is."""
+    from ultracontext.runtime.ignored import HINT, captured_ignored, told
+    from ultracontext.runtime.rules import capture_rules
+
+    with place.reading(place.paths.store_file) as space:
+        count = (
+            0
+            if space is None
+            else captured_ignored(
+                space, capture_rules(settings, place.home), settings.capture.agents
+            )
+        )
+    if count:
+        output.note(f"{told(count)}. {HINT}.")
 
 
 def _agents() -> list[str]:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Annotated, Any
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ultracontext.cli import output
 from ultracontext.cli.commands.status import local
-from ultracontext.cli.group import UsageError, command_app
+from ultracontext.cli.group import UsageError, command_app, with_default
 from ultracontext.cli.table import Column, render
-from ultracontext.cli.workspace import workspace
-from ultracontext.settings import parse_time
+from ultracontext.cli.workspace import Workspace, workspace
+from ultracontext.settings import parse_duration, parse_time
+
+if TYPE_CHECKING:
+    from ultracontext.capture.whereabouts import Whereabouts
+    from ultracontext.store.base import SpaceStore
+
+    Wanted = Callable[[Whereabouts], bool]
 
 app = command_app()
 
@@ -26,7 +33,11 @@ COLUMNS = (
 )
 
 
-@app.command()
+SOON = "3d"
+MOST_SECONDS = 10 * 365 * 86400.0
+
+
+@app.command(cls=with_default("--expiring", SOON))
 def sessions(
     agent: Annotated[str | None, typer.Option(help="Only this agent's.")] = None,
     project: Annotated[
@@ -39,12 +50,27 @@ def sessions(
     everything: Annotated[
         bool, typer.Option("--all", help="Sub-agents too, and no limit unless one is given.")
     ] = False,
+    gone: Annotated[
+        bool, typer.Option("--gone", help="Those whose agent's file is gone: only we have them.")
+    ] = False,
+    hidden: Annotated[
+        bool,
+        typer.Option("--hidden", help="Those whose agent has the file, and does not list it."),
+    ] = False,
+    expiring: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[DURATION]", help=f"Those that their agent deletes within this time ({SOON})."
+        ),
+    ] = None,
     store: Annotated[str | None, typer.Option(metavar="URL", help="Another store.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     *,
     context: typer.Context,
 ) -> None:
-    """Captured sessions, newest activity first."""
+    """Captured sessions, newest activity first.
+
+    Sub-agents are folded under their parent; `--all` lists them too."""
     if limit < 0:
         raise UsageError("--limit is negative", hint="0 lists all")
     place = workspace()
@@ -52,23 +78,21 @@ def sessions(
     given = context.get_parameter_source("limit")
     if everything and (given is None or given.name == "DEFAULT"):
         limit = 0
+    wanted = _wanted(gone, hidden, expiring, now)
     with place.reading(store) as space:
         rows: list[dict[str, Any]] = []
         if space is not None:
-            from ultracontext.runtime.listing import fresh_rows, session_rows
-
-            found = space.contexts(
-                agent=_agent(agent),
-                project=place.absolute(project) if project else None,
-                since=parse_time(since, now=now) if since else None,
-                limit=limit,
-                children=everything,
-            )
-            rows = session_rows(space, fresh_rows(space, found, lambda: place.redactor))
+            asked = {
+                "agent": _agent(agent),
+                "project": place.absolute(project) if project else None,
+                "since": parse_time(since, now=now) if since else None,
+                "children": everything,
+            }
+            rows = _rows(place, space, asked, limit, wanted)
     if json:
         output.write_json(rows)
     elif not rows:
-        output.note(_nothing(any((agent, project, since))))
+        output.note(_nothing(any((agent, project, since, wanted))))
     else:
         for line in render(
             COLUMNS, [_cells(row, str(place.home)) for row in rows], output.columns()
@@ -76,6 +100,35 @@ def sessions(
             output.write(line)
         if limit and len(rows) == limit:
             output.note(f"The newest {limit}; --limit 0 lists all.")
+
+
+def _wanted(gone: bool, hidden: bool, expiring: str | None, now: datetime) -> Wanted | None:
+    """The filter on where a session is, None when all are wanted."""
+    if gone + hidden + (expiring is not None) > 1:
+        raise UsageError("--gone, --hidden and --expiring exclude each other", hint="Give one")
+    if gone or hidden:
+        place = "gone" if gone else "hidden"
+        return lambda found: found.place == place
+    if expiring is None:
+        return None
+    until = now + timedelta(seconds=min(parse_duration(expiring), MOST_SECONDS))
+    return lambda found: found.expires_at is not None and found.expires_at <= until
+
+
+def _rows(
+    place: Workspace, space: SpaceStore, asked: dict[str, Any], limit: int, wanted: Wanted | None
+) -> list[dict[str, Any]]:
+    """A filter on the place looks through all sessions, until there are enough."""
+    from itertools import islice
+
+    from ultracontext.runtime.listing import fresh_row, placed_rows, with_place
+
+    found = space.contexts(**asked, limit=0 if wanted else limit)
+    placed = with_place(space, found, place.places())
+    kept = islice((pair for pair in placed if wanted is None or wanted(pair[1])), limit or None)
+    return placed_rows(
+        space, [(fresh_row(space, row, lambda: place.redactor), where) for row, where in kept]
+    )
 
 
 def _agent(name: str | None) -> str | None:
@@ -100,8 +153,11 @@ def _cells(row: dict[str, Any], home: str) -> tuple[str, ...]:
     if home != "/" and (project == home or project.startswith(home + "/")):
         project = "~" + project[len(home) :]
     title = row["title"] or ""
-    if row["relation"]:
-        title = f"({row['relation']}) {title}"
+    marks = [row["relation"], row["place"] if row["place"] in ("gone", "hidden") else None]
+    told = ", ".join(mark for mark in marks if mark)
+    title = f"({told}) {title}" if told else title
+    if row["children"]:
+        title += f" (+{row['children']} sub-agent{'s' if row['children'] > 1 else ''})"
     return (
         row["id"][:16],
         row["agent"],

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Container, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -41,15 +41,57 @@ def show(
     version: Annotated[str | None, typer.Option(metavar="N", hidden=True)] = None,
     before: Annotated[str | None, typer.Option(metavar="TIME", hidden=True)] = None,
     at: Annotated[str | None, typer.Option(metavar="K", hidden=True)] = None,
-    as_model: Annotated[bool, typer.Option("--as-model", hidden=True)] = False,
+    as_model: Annotated[
+        bool,
+        typer.Option(
+            "--as-model", help="What its agent would send to the model now, after compactions."
+        ),
+    ] = False,
     salvage: Annotated[bool, typer.Option("--salvage", hidden=True)] = False,
-    follow: Annotated[bool, typer.Option("-f", "--follow", hidden=True)] = False,
+    follow: Annotated[
+        bool, typer.Option("-f", "--follow", help="Go on as it grows; --json: a message a line.")
+    ] = False,
 ) -> None:
     """One session: what was typed, answered and done."""
-    reserved = {
-        "--version": version, "--before": before, "--at": at, "--as-model": as_model,
-        "--salvage": salvage, "-f": follow,
-    }  # fmt: skip
+    _check({"--version": version, "--before": before, "--at": at, "--salvage": salvage}, form)
+    as_json = json or form == "json"
+    _check_together({"--raw": raw, "--history": history, "--as-model": as_model, "-f": follow})
+    from ultracontext.store.session import read_session
+
+    place = workspace()
+    with place.reading(store) as space:
+        if space is None:
+            raise nothing_captured()
+        row = space.find(ident)
+        if follow:
+            _follow(space, row, place.redactor, "json" if as_json else form)
+        if raw:
+            _print_records(space, row, place.redactor, as_json=as_json, history=history)
+            return
+        found = read_session(space, row, place.redactor, as_model=as_model)
+        if as_json:
+            body = session_json(row, found)
+            if history:
+                body["history"] = [_native(p) for p in _superseded(space, row, place.redactor)]
+            output.write_json(body)
+            return
+        _print_blocks(row, found, form)
+        if history:
+            _print_history(space, row, place.redactor)
+
+
+def _print_blocks(row: ContextRow, found: Any, form: str, told: Collection[str] = ()) -> None:
+    """The whole session, or what of it was not told yet."""
+    from ultracontext.cli import render
+
+    whole = {"text": render.text, "markdown": render.markdown}[form]
+    since = {"text": render.text_since, "markdown": render.markdown_since}[form]
+    width = output.columns()
+    for block in since(row, found, width, told) if told else whole(row, found, width):
+        output.write(block)
+
+
+def _check(reserved: dict[str, Any], form: str) -> None:
     for name, value in reserved.items():
         if value not in (None, False):
             raise UsageError(
@@ -57,31 +99,33 @@ def show(
             )
     if form not in FORMATS:
         raise UsageError(f"no format {form!r}", hint=f"One of {', '.join(FORMATS)}")
-    as_json = json or form == "json"
-    place = workspace()
-    with place.reading(store) as space:
-        if space is None:
-            raise nothing_captured()
-        row = space.find(ident)
-        if raw:
-            _print_records(space, row, place.redactor, as_json=as_json, history=history)
-            return
-        from ultracontext.store.session import read_session
 
-        found = read_session(space, row, place.redactor)
-        if as_json:
-            body = session_json(row, found)
-            if history:
-                body["history"] = [_native(p) for p in _superseded(space, row, place.redactor)]
-            output.write_json(body)
-            return
-        from ultracontext.cli import render
 
-        blocks = render.markdown if form == "markdown" else render.text
-        for block in blocks(row, found, output.columns()):
-            output.write(block)
-        if history:
-            _print_history(space, row, place.redactor)
+def _check_together(given: dict[str, bool]) -> None:
+    """`--raw --history` go together; what the model gets and what grows stand alone."""
+    names = [name for name, value in given.items() if value]
+    if len(names) > 1 and names != ["--raw", "--history"]:
+        raise UsageError(f"{names[-1]} does not go with {names[0]}", hint="Leave one out")
+
+
+def _follow(space: SpaceStore, row: ContextRow, redactor: Redactor, form: str) -> NoReturn:
+    from ultracontext.cli.follow import growing
+
+    told: set[str] = set()
+    for found in growing(space, row, redactor):
+        if form == "json":
+            _print_lines(found, told)
+        else:
+            _print_blocks(row, found, form, told)
+        told.update(message.id for message in found.messages)
+    raise AssertionError("a session grows for ever")
+
+
+def _print_lines(found: Any, told: Container[str]) -> None:
+    """New messages, one JSON object a line."""
+    for index, message in enumerate(found.messages):
+        if message.id not in told:
+            output.write_json({"index": index, **message_json(message)})
 
 
 def session_json(row: ContextRow, found: Any) -> dict[str, Any]:

@@ -72,18 +72,17 @@ def _without_daemon(place: Workspace) -> dict[str, Any]:
 
     if not place.paths.store_file.exists():
         return health.stopped(place.paths, place.settings, health.no_dedup())
+    found = health.stopped(place.paths, place.settings, health.no_dedup())
     try:
         import msgspec
 
         with place.reading(place.paths.store_file) as space:
-            dedup = (
-                health.no_dedup() if space is None else msgspec.to_builtins(space.dedup_status())
-            )
+            if space is not None:
+                found["dedup"] = msgspec.to_builtins(space.dedup_status())
+                found["capture"]["paused_projects"] = health.paused_projects(space)
     except UltraContextError as error:
-        found = health.stopped(place.paths, place.settings, health.no_dedup())
         found["problems"].append(health.problem(error.code, error.message, error.hint))
-        return found
-    return health.stopped(place.paths, place.settings, dedup)
+    return found
 
 
 def human(found: dict[str, Any]) -> list[str]:
@@ -93,6 +92,7 @@ def human(found: dict[str, Any]) -> list[str]:
     rows = [
         ("Daemon", _daemon(daemon)),
         ("Capture", _capture(capture)),
+        *[("Paused", folder) for folder in capture.get("paused_projects", [])],
         ("Redaction", "on" + (f", {rules} rules" if rules is not None else "")),
         ("Store", f"{found['store']['path']}, {size(found['store']['bytes'])}"),
         ("Dedup", f"{dedup['rows']} rows, {dedup['hits']} hits, {_purged(dedup['purged_at'])}"),
@@ -119,6 +119,8 @@ def _capture(capture: dict[str, Any]) -> str:
     waiting = capture["backlog_bytes"] or 0
     state = "paused" if capture["paused"] else f"by {capture['watcher']}"
     behind = f"{size(waiting)} waiting" if waiting else "nothing waiting"
+    held = capture.get("waiting_sessions", 0)
+    behind += f", {held} sessions held back" if held else ""
     return f"{state}, {capture.get('sources', 0)} files known, {behind}"
 
 

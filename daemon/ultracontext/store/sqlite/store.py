@@ -22,7 +22,7 @@ from ultracontext.store.base import (
     StoredNode,
 )
 from ultracontext.store.sqlite import connection as links
-from ultracontext.store.sqlite import contexts, dedup, faults, roots, sources
+from ultracontext.store.sqlite import contexts, dedup, faults, lists, roots, sources
 from ultracontext.store.sqlite.append import Append, without_present
 from ultracontext.store.sqlite.blocks import BlockReader, pack_loose
 from ultracontext.store.sqlite.bodies import Bodies
@@ -254,6 +254,14 @@ class SqliteSpaceStore:
     def stale(self, limit: int) -> list[ContextRow]:
         with self._reader.reading() as connection:
             return contexts.stale(connection, self.space, limit)
+
+    def child_counts(self) -> dict[ContextId, int]:
+        with self._reader.reading() as connection:
+            return lists.child_counts(connection, self.space)
+
+    def source_paths(self, contexts: Sequence[ContextId]) -> dict[ContextId, list[str]]:
+        with self._reader.reading() as connection:
+            return lists.source_paths(connection, self.space, contexts)
 
     def pack_loose(self) -> None:
         """Puts the records of sessions that grew one by one into larger blocks; a bounded step."""

@@ -7,8 +7,10 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from real_agents.conversation import Entry, Step, strings
+from real_agents.conversation import Entry, Kind, Step, strings
 from real_agents.server import Body
+
+_ROLES: dict[str, Kind] = {"user": "user", "assistant": "assistant"}
 
 MODEL = "claude-sonnet-4-5-20250929"
 
@@ -52,8 +54,7 @@ class Anthropic:
 def _entry(role: str, block: Body) -> Entry:
     match block["type"]:
         case "text":
-            kind = "assistant" if role == "assistant" else "user" if role == "user" else "system"
-            return Entry(kind=kind, text=block["text"])
+            return Entry(kind=_ROLES.get(role, "system"), text=block["text"])
         case "tool_use":
             text = f"{block['name']}\n{strings(block['input'])}"
             return Entry(kind="tool_call", text=text, name=block["name"], call_id=block["id"])

@@ -21,7 +21,7 @@ _JSON_ANSWER = json.dumps(
 
 class Gemini:
     def asks(self, path: str) -> bool:
-        return path.endswith(("enerateContent",))
+        return path.endswith((":generateContent", ":streamGenerateContent"))
 
     def is_turn(self, path: str, body: Body) -> bool:
         tools = body.get("tools") or []

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from real_agents.conversation import Entry, Kind, Step, strings
 from real_agents.server import Body
 
+_ROLES: dict[str, Kind] = {"user": "user", "assistant": "assistant"}
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
 
@@ -49,9 +50,8 @@ def _tools_in_input(body: Body) -> bool:
 def _entry(item: Body) -> Entry | None:
     kind = item.get("type", "message")
     if kind == "message":
-        roles: dict[str, Kind] = {"user": "user", "assistant": "assistant"}
         text = _text(item["content"])
-        return Entry(kind=roles.get(item["role"], "system"), text=text)
+        return Entry(kind=_ROLES.get(item["role"], "system"), text=text)
     if kind in _CALLS:
         name = item.get("name", kind)
         given = {k: v for k, v in item.items() if k in ("arguments", "input", "action")}
@@ -106,7 +106,7 @@ def _events(body: Body, step: Step) -> Iterator[Body]:
     items = _items(step)
     for index, item in enumerate(items):
         place = {"output_index": index, "item_id": item["id"]}
-        begun = {"status": "in_progress"} | ({"content": []} if "content" in item else {})
+        begun: Body = {"status": "in_progress"} | ({"content": []} if "content" in item else {})
         yield {"type": "response.output_item.added", "output_index": index, "item": item | begun}
         yield from _pieces(item, place)
         yield {"type": "response.output_item.done", "output_index": index, "item": item}

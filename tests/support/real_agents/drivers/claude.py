@@ -12,6 +12,11 @@ from real_agents.driver import Driver, Result
 class Claude(Driver):
     dialect = Anthropic()
 
+    @property
+    def prompt_waits(self) -> bool:  # type: ignore[override]
+        """2.0.77 does, headless; 2.1.332 does not."""
+        return self.program.version.startswith("2.0.")
+
     def variables(self) -> dict[str, str]:
         return {
             "ANTHROPIC_BASE_URL": self.model.url,

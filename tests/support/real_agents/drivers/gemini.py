@@ -21,6 +21,7 @@ SETTINGS = {
 
 class GeminiCli(Driver):
     dialect = Gemini()
+    walled = False
 
     def configure(self) -> None:
         folder = self.home / ".gemini"

@@ -1,0 +1,62 @@
+"""The other side of `large`: masks one range of one file and ends.
+
+It is the only program that the daemon starts. It prints nothing but its answer, which is masked.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from ultracontext.model import RawRecord
+from ultracontext.redaction.boundary import load_redactor
+from ultracontext.redaction.large import Masked, order_of, write_answer
+
+MEMORY_BYTES = 6 << 30
+
+
+def main() -> int:
+    """Reads an order from standard input, writes the answer to standard output."""
+    _limit_memory()
+    order = order_of(sys.stdin.buffer.read())
+    cache = order["cache_dir"]
+    redactor = load_redactor(
+        order["secret"], engine=order["engine"], cache_dir=Path(cache) if cache else None
+    )
+    if redactor.rule_set != order["rule_set"]:
+        return 3
+    record = redactor.redact(_raw(order))
+    if record.native is None:
+        return 4
+    answer = Masked(
+        body=record.body,
+        parts=tuple(part.compressed() for part in record.parts),
+        masks=record.masks,
+        digest=record.digest,
+    )
+    write_answer(sys.stdout.buffer, answer)
+    return 0
+
+
+def _raw(order: dict[str, Any]) -> RawRecord:
+    start, end = order["start"], order["end"]
+    with Path(order["path"]).open("rb") as file:
+        file.seek(start)
+        data = file.read(end - start)
+    if len(data) != end - start:
+        raise OSError("the file is shorter now")
+    return RawRecord(agent="", source="", start=start, end=end, data=data.removesuffix(b"\n"))
+
+
+def _limit_memory() -> None:
+    """A record that would need more than this is left out rather than taking the machine along."""
+    if os.name == "posix" and sys.platform != "darwin":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

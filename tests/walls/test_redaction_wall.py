@@ -1,0 +1,100 @@
+"""Nobody but `Redactor.redact` makes a masked record."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+from typing import Any
+
+import pytest
+
+from ultracontext.model import RawRecord
+from ultracontext.redaction import MaskedRecord, Redactor, load_redactor, require_masked
+
+RAW = RawRecord(agent="claude", source="/s", start=0, end=8, data=b'{"a":1}')
+
+
+@pytest.fixture(scope="module")
+def record() -> MaskedRecord:
+    return load_redactor(b"k", engine="aho").redact(RAW)
+
+
+def fields(record: MaskedRecord) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in MaskedRecord.__slots__}
+
+
+def test_it_is_not_constructed(record: MaskedRecord) -> None:
+    for make in (
+        lambda: MaskedRecord(),
+        lambda: MaskedRecord(**fields(record)),
+        lambda: MaskedRecord(object(), **fields(record)),
+        lambda: type(record).__call__(**fields(record)),
+    ):
+        with pytest.raises(TypeError):
+            make()
+
+
+def test_it_has_no_subclasses() -> None:
+    with pytest.raises(TypeError):
+        type("Mine", (MaskedRecord,), {})
+
+
+def test_it_is_not_copied_or_pickled(record: MaskedRecord) -> None:
+    for action in (copy.copy, copy.deepcopy, *(
+        lambda r, p=p: pickle.dumps(r, p) for p in range(pickle.HIGHEST_PROTOCOL + 1)
+    )):
+        with pytest.raises(TypeError):
+            action(record)
+
+
+def test_it_is_not_replaced(record: MaskedRecord) -> None:
+    with pytest.raises(TypeError):
+        dataclasses.replace(record, body=b"")  # type: ignore[type-var]
+    if hasattr(copy, "replace"):
+        with pytest.raises(TypeError):
+            copy.replace(record, body=b"")
+
+
+def test_it_is_frozen(record: MaskedRecord) -> None:
+    for name in (*MaskedRecord.__slots__, "extra"):
+        with pytest.raises((AttributeError, TypeError)):
+            setattr(record, name, None)
+        with pytest.raises((AttributeError, TypeError)):
+            delattr(record, name)
+    with pytest.raises(AttributeError):
+        record.__dict__  # noqa: B018
+
+
+def test_an_empty_one_is_of_no_use() -> None:
+    empty = object.__new__(MaskedRecord)
+    for name in MaskedRecord.__slots__:
+        with pytest.raises(AttributeError):
+            getattr(empty, name)
+    with pytest.raises(TypeError):
+        require_masked(empty)
+
+
+def test_a_forged_one_is_recognised(record: MaskedRecord) -> None:
+    forged = object.__new__(MaskedRecord)
+    for name, value in fields(record).items():
+        if not name.startswith("_"):
+            object.__setattr__(forged, name, value)
+    with pytest.raises(TypeError):
+        require_masked(forged)
+
+
+@pytest.mark.parametrize("other", [RAW, None, {}, b"", "x", object()])
+def test_nothing_else_passes_for_one(other: object) -> None:
+    with pytest.raises(TypeError):
+        require_masked(other)
+
+
+def test_a_minted_one_passes(record: MaskedRecord) -> None:
+    assert require_masked(record) is record
+
+
+def test_the_redactor_takes_raw_records_only(record: MaskedRecord) -> None:
+    redactor: Redactor = load_redactor(b"k", engine="aho")
+    with pytest.raises((AttributeError, TypeError)):
+        redactor.redact(record)  # type: ignore[arg-type]
