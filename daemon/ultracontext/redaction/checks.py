@@ -70,6 +70,16 @@ def _secret(match: Match, spot: Spot) -> Spot | None:
     return spot if looks.is_secret(match.string[spot[0] : spot[1]]) else None
 
 
+def _bare(match: Match, spot: Spot) -> Spot | None:
+    """An unquoted value: it looks random, or is a password with a sign that no name has."""
+    value = match.string[spot[0] : spot[1]]
+    if looks.is_secret(value):
+        return spot
+    kind = nature(match["name"].decode("ascii", "replace"))
+    signs = re.search(rb"[!@#$%^&*+=?~]", value) is not None
+    return spot if kind == "password" and signs and looks.is_password(value) else None
+
+
 def _password(match: Match, spot: Spot) -> Spot | None:
     return spot if looks.is_password(match.string[spot[0] : spot[1]]) else None
 
@@ -185,6 +195,7 @@ CHECKS: dict[str, Check] = {
     "password-name": _word("password"),
     "trim": _trimmed,
     "secret": _secret,
+    "bare": _bare,
     "password": _password,
     "quoted": _quoted,
     "told": _told,

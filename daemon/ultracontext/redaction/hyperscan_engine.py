@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import threading
@@ -110,7 +111,8 @@ def _write(path: Path, seal: bytes, body: bytes) -> None:
             file.write(_MAGIC + seal + _digest(body) + body)
         temporary.replace(path)
     except OSError:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
 
 
 def _digest(body: bytes) -> bytes:

@@ -18,12 +18,7 @@ from ultracontext.redaction.confirm import Span, barred, confirm, merged
 from ultracontext.redaction.engine import BASE64, Engine
 from ultracontext.redaction.fingerprint import Fingerprinter
 from ultracontext.redaction.rules import Rule
-from ultracontext.redaction.views import (
-    Back,
-    base64_views,
-    escape_views,
-    percent_view,
-)
+from ultracontext.redaction.views import Back, all_views, base64_views
 
 SEPARATOR = "\n\0\n"
 ROUNDS = 8
@@ -82,11 +77,7 @@ class Scanner:
         data = encoded(text)
         plain = barred(data)
         spans = self._find_in(plain)
-        for view, back in escape_views(plain):
-            spans += _mapped(self._find_in(view), back)
-        percent = percent_view(plain)
-        if percent is not None:
-            view, back = percent
+        for view, back in all_views(plain):
             spans += _mapped(self._find_in(view), back)
         return merged(spans)
 

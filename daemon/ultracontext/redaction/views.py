@@ -21,6 +21,7 @@ MAX_LEVELS = 5
 _ESCAPE = re.compile(rb'\\(?:["\\/nrt]|u[0-9a-fA-F]{4})')
 _UNICODE = re.compile(rb"\\u([0-9a-fA-F]{4})")
 _PERCENT = re.compile(rb"%[0-9a-fA-F]{2}")
+_COLOUR = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 _PLAIN = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b'"': b'"', b"/": b"/", b"\\": b"\\"}
 
 BASE64_TEXT = (
@@ -58,6 +59,23 @@ def unescape(data: bytes) -> bytes:
     return data.replace(b"\xff", b"\\")
 
 
+def all_views(data: bytes) -> Iterator[View]:
+    """Every other reading of a text but those of its base64 runs."""
+    yield from _coloured(data, _same)
+    for view, back in escape_views(data):
+        yield view, back
+        yield from _coloured(view, back)
+    percent = percent_view(data)
+    if percent is not None:
+        yield percent
+
+
+def _coloured(data: bytes, back: Back) -> Iterator[View]:
+    bare = colour_view(data)
+    if bare is not None:
+        yield bare[0], _chain(bare[1], back)
+
+
 def escape_views(data: bytes) -> Iterator[View]:
     """The text with one, two … levels of escapes undone, while there are any."""
     back: Back = _same
@@ -70,6 +88,13 @@ def escape_views(data: bytes) -> Iterator[View]:
         back = _chain(_Offsets(data, _ESCAPE, _undo), back)
         yield plain, back
         data = plain
+
+
+def colour_view(data: bytes) -> View | None:
+    """The text without terminal escapes: a colour may begin before a secret or inside it."""
+    if b"\x1b[" not in data:
+        return None
+    return _COLOUR.sub(b"", data), _Offsets(data, _COLOUR, _nothing)
 
 
 def percent_view(data: bytes) -> View | None:
@@ -176,6 +201,10 @@ def _chain(inner: Back, outer: Back) -> Back:
 def _undo(escape: bytes) -> bytes:
     kind = escape[1:2]
     return _code_point(escape[2:]) if kind == b"u" else _PLAIN[kind]
+
+
+def _nothing(_escape: bytes) -> bytes:
+    return b""
 
 
 def _percent(_escape: bytes) -> bytes:

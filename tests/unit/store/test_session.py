@@ -100,12 +100,13 @@ def test_reads_are_masked_under_todays_rules(space: SpaceStore, make: Any, redac
     class Newer:
         rule_set = 99
 
-        def redact(self, raw: RawRecord) -> Any:
+        def redact(self, raw: RawRecord, *, whole: bool = False) -> Any:
             data = raw.data.replace(b"secret", b"[redacted:word]")
             return redactor.redact(
                 RawRecord(
                     agent=raw.agent, source=raw.source, start=raw.start, end=raw.end, data=data
-                )
+                ),
+                whole=whole,
             )
 
     assert texts(space, "plain", Newer()) == ["a [redacted:word] word"]
