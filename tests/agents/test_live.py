@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
-from blackbox import Home, kill
-from real_agents import (
-    DRIVERS,
-    PROGRAMS,
-    Driver,
-    Hold,
-    ModelServer,
-    Program,
-    Result,
-    Step,
-    driver_for,
-    missing,
-)
-from real_agents.programs import INSTALL, folder
+from live_stage import NOTE, Messages, Stage, brief, count, holds, outputs
+from real_agents import DRIVERS, PROGRAMS, Hold, Result, Step, missing
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(420)]
 
-WAIT_SECONDS = 60
-"""For a loaded machine. How long it takes on an idle one is measured elsewhere."""
-
 FAKE_KEY = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4xY7zA0cD3fG6"
-NOTE = "the note says heliotrope"
 
 FIRST = "What does the note in this folder say?"
 LOOKS = "I will look at the note."
@@ -42,68 +20,6 @@ SECOND_MASKED = "Remember the key"
 SECOND_ANSWER = "I would rather not keep it."
 THIRD = "Thanks, that was all for today."
 THIRD_ANSWER = "You are welcome, see you tomorrow."
-
-
-@dataclass(kw_only=True)
-class Stage:
-    """A home with a running daemon, and a program in it."""
-
-    home: Home
-    driver: Driver
-    waits: dict[str, float] = field(default_factory=dict)
-    """Seconds from the model's being asked to what was said before being in the store."""
-
-    def session(self) -> dict[str, Any] | None:
-        """The one session of the program; its own sub-agents aside."""
-        found = self.home.json("sessions", "--agent", self.driver.program.agent)
-        assert len(found) <= 1, found
-        return found[0] if found else None
-
-    def messages(self) -> list[dict[str, Any]]:
-        session = self.session()
-        if session is None:
-            return []
-        shown = self.home.json("show", session["id"])["messages"]
-        return [message for message in shown if message["kind"] != "meta"]
-
-    def wait_for(self, what: str, true: Callable[[list[dict[str, Any]]], bool]) -> None:
-        began = time.monotonic()
-        while not true(messages := self.messages()):
-            taken = time.monotonic() - began
-            assert taken < WAIT_SECONDS, f"{what}: not stored in {taken:.0f} s: {brief(messages)}"
-            time.sleep(0.2)
-        self.waits[what] = round(time.monotonic() - began, 2)
-
-
-@pytest.fixture(params=PROGRAMS, ids=lambda program: program.name)
-def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
-    program: Program = request.param
-    for part in program.required():
-        if not part.installed:
-            absent(part)
-    with tempfile.TemporaryDirectory(prefix="uc-agents-") as made:
-        base = Path(made).resolve()
-        base.chmod(0o755)
-        home = Home(base / "home")
-        project = base / "project"
-        project.mkdir()
-        (project / "note.txt").write_text(f"{NOTE}\n", encoding="utf-8")
-        with ModelServer(dialect=DRIVERS[program.agent].dialect) as model:
-            driver = driver_for(program, home.folder, project, model)
-            driver.prepare()
-            daemon = home.start("daemon", "run")
-            try:
-                yield Stage(home=home, driver=driver)
-            finally:
-                driver.end()
-                kill(daemon)
-
-
-def absent(program: Program) -> None:
-    reason = f"{program.name} is not in {folder()}; get it by {INSTALL} {program.name}"
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 def test_each_turn_is_stored_while_the_program_runs_and_once(
@@ -153,7 +69,7 @@ def third_turn(stage: Stage, session: str) -> None:
     driver = stage.driver
     driver.model.script.turns[THIRD] = [Step(text=THIRD_ANSWER)]
     done(driver.run_turn(THIRD, resume=session), THIRD_ANSWER)
-    stage.wait_for("all turns", lambda found: bool(count(found, "assistant", THIRD_ANSWER)))
+    stage.wait_for_answer(THIRD_ANSWER)
     assert not driver.model.unscripted
 
 
@@ -163,15 +79,15 @@ def done(result: Result, answer: str) -> Result:
     return result
 
 
-def first_half(found: list[dict[str, Any]]) -> bool:
+def first_half(found: Messages) -> bool:
     return bool(count(found, "user", FIRST)) and NOTE in outputs(found)
 
 
-def after_first(found: list[dict[str, Any]]) -> bool:
+def after_first(found: Messages) -> bool:
     return bool(count(found, "assistant", FIRST_ANSWER))
 
 
-def second_half(found: list[dict[str, Any]]) -> bool:
+def second_half(found: Messages) -> bool:
     return after_first(found) and bool(count(found, "user", SECOND_MASKED))
 
 
@@ -216,21 +132,28 @@ def check_secret(stage: Stage) -> None:
         stage.home.run("daemon", "stop")
 
 
-def count(found: list[dict[str, Any]], kind: str, text: str) -> int:
-    return sum(holds(message, kind, text) for message in found)
-
-
-def holds(message: dict[str, Any], kind: str, text: str) -> bool:
-    if message["kind"] != kind:
-        return False
-    tool = message.get("tool") or {}
-    return text in f"{message['text']}\n{tool.get('input')}\n{tool.get('output')}"
-
-
-def outputs(found: list[dict[str, Any]]) -> str:
-    return "\n".join(str(m["tool"]["output"]) for m in found if m["kind"] == "tool_result")
-
-
-def brief(found: list[dict[str, Any]]) -> str:
-    lines = (f"{m['kind']}: {m['text'][:90]!r} {str(m.get('tool'))[:160]}" for m in found)
-    return "\n" + "\n".join(lines)
+@pytest.mark.parametrize(
+    "stage",
+    [program for program in PROGRAMS if DRIVERS[program.agent].stays_open],
+    indirect=True,
+    ids=lambda program: program.name,
+)
+def test_each_turn_is_stored_while_the_program_stays_open(stage: Stage) -> None:
+    driver = stage.driver
+    script = {
+        FIRST: [
+            Step(text=LOOKS, call=driver.shell_call("look1", "cat note.txt")),
+            Step(text=FIRST_ANSWER),
+        ],
+        SECOND: [Step(text=SECOND_ANSWER)],
+        THIRD: [Step(text=THIRD_ANSWER)],
+    }
+    driver.model.script.turns |= script
+    with driver.dialogue() as program:
+        for prompt, steps in script.items():
+            program.ask(prompt)
+            stage.wait_for_answer(steps[-1].text)
+            assert program.running
+    check_conversation(stage)
+    assert not driver.model.unscripted
+    check_secret(stage)

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import orjson
 
-sys.path.insert(0, str(Path(__file__).parent))
-from corpus import write_claude
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+from bench_corpus import write_claude
 
 
 def ours(root: Path, home: Path) -> dict[str, float]:
@@ -67,10 +67,14 @@ def bare(root: Path, path: Path, schema: list[str]) -> dict[str, float]:
     def flush() -> None:
         db.execute("BEGIN IMMEDIATE")
         db.executemany(
-            "INSERT INTO nodes (space, context, position, born, revision, event_id, log, opaque, body)"
-            " VALUES ('local', ?, ?, 0, 0, ?, 0, 0, ?)", nodes)  # fmt: skip
+            "INSERT INTO nodes"
+            " (space, context, position, born, revision, event_id, log, opaque, body)"
+            " VALUES ('local', ?, ?, 0, 0, ?, 0, 0, ?)",
+            nodes,
+        )
         db.executemany(
-            "INSERT INTO dedup (space, event_id, digest, source, stored_s) VALUES ('local', ?, ?, 1, 0)",
+            "INSERT INTO dedup (space, event_id, digest, source, stored_s)"
+            " VALUES ('local', ?, ?, 1, 0)",
             dedup,
         )
         db.execute("COMMIT")

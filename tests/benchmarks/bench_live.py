@@ -47,7 +47,10 @@ def stat_of(pid: int) -> dict[str, float]:
 
 def percentiles(values: list[float]) -> dict[str, float]:
     values = sorted(values)
-    at = lambda q: round(values[min(len(values) - 1, int(q * len(values)))] * 1000, 1)  # noqa: E731
+
+    def at(q: float) -> float:
+        return round(values[min(len(values) - 1, int(q * len(values)))] * 1000, 1)
+
     return {"p50_ms": at(0.5), "p95_ms": at(0.95), "p99_ms": at(0.99), "max_ms": at(1.0)}
 
 

@@ -34,7 +34,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--mb", type=int, default=16)
     size = options.parse_args().mb * 1_000_000
-    rows = [("corpus", "engine", "load s", "MB/s", "records/s", "engine alone MB/s")]
+    rows: list[tuple[str, ...]] = [
+        ("corpus", "engine", "load s", "MB/s", "records/s", "engine alone MB/s")
+    ]
     with tempfile.TemporaryDirectory() as folder:
         for engine in ("hyperscan", "aho"):
             load_redactor(b"k" * 32, engine=engine, cache_dir=Path(folder))

@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
+import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +45,45 @@ def in_gallery(write: Callable[[Home], None]) -> Callable[[Home], None]:
     return write
 
 
+SHOWS = """
+import io, json, sys
+from ultracontext.cli.main import run
+commands, out = json.load(sys.stdin), sys.stdout
+for command in commands:
+    sys.stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    code = run([*command, "--json"])
+    sys.stdout.flush()
+    out.write(sys.stdout.buffer.getvalue().decode() if code == 0 else "null\\n")
+"""
+
+
 class Gallery(Home):
     """A home that was captured once."""
 
     summary: dict[str, Any]
     stats: dict[Path, tuple[os.stat_result, os.stat_result]]
     """Of the agents' files, before and after."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.answers: dict[tuple[str, ...], Any] = {}
+
+    def json(self, *args: str) -> Any:
+        """What the command line says, asked for all sessions at once."""
+        if args not in self.answers:
+            self.answers[args] = super().json(*args)
+        return self.answers[args]
+
+    def ask(self) -> None:
+        """Shows every session, all in one process, to save its start."""
+        listed = super().json("sessions", "--all")
+        shows = [("show", s["session_id"], *more) for s in listed for more in ((), ("--raw",))]
+        done = subprocess.run(
+            [sys.executable, "-c", SHOWS], env=self.env, cwd=self.folder, check=True,
+            input=json.dumps(shows).encode(), stdout=subprocess.PIPE,
+        )  # fmt: skip
+        answers = [json.loads(row) for row in done.stdout.splitlines()]
+        self.answers = dict(zip(shows, answers, strict=True)) | {("sessions", "--all"): listed}
 
     def errors(self, session: str) -> list[tuple[str, int]]:
         """(code, position) of what could not be read of a session's file."""
@@ -64,6 +100,7 @@ def gallery(tmp_path_factory: pytest.TempPathFactory) -> Gallery:
     before = {path: path.stat() for path in files}
     home.summary = home.once()
     home.stats = {path: (before[path], path.stat()) for path in files}
+    home.ask()
     return home
 
 
@@ -137,8 +174,35 @@ def _halves_of_others(home: Home) -> None:
     gemini(home, "session-2026-11-30T10-00-gemhalfl.jsonl", lines)
 
 
+@in_gallery
+def _halves_in_a_database(home: Home) -> None:
+    heads = [{"bubbleId": f"b{kind}", "type": kind} for kind in (1, 2)]
+    rows = {
+        "composerData:cursor-half": {
+            "composerId": "cursor-half", "fullConversationHeadersOnly": heads,
+        },
+        "bubbleId:cursor-half:b1": {"_v": 3, "type": 1, "bubbleId": "b1", "text": f"a{HALF}"},
+        "bubbleId:cursor-half:b2": {"_v": 3, "type": 2, "bubbleId": "b2", "text": f"{OTHER_HALF}b"},
+    }  # fmt: skip
+    path = home.folder / ".config/Cursor/User/globalStorage/state.vscdb"
+    path.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(path)) as database:
+        for table in ("ItemTable", "cursorDiskKV"):
+            database.execute(f"CREATE TABLE {table} (key TEXT UNIQUE, value BLOB)")
+        cells = [(key, json.dumps(value)) for key, value in rows.items()]
+        database.executemany("INSERT INTO cursorDiskKV VALUES (?, ?)", cells)
+        database.commit()
+
+
 @pytest.mark.parametrize(
-    "session", ["0c0dec00-0000-7000-8000-000000000101", "claw0101", "gem-half", "gem-half-lines"]
+    "session",
+    [
+        "0c0dec00-0000-7000-8000-000000000101",
+        "claw0101",
+        "gem-half",
+        "gem-half-lines",
+        "cursor-half",
+    ],
 )
 def test_p01_half_an_emoji_in_the_files_of_other_agents(gallery: Gallery, session: str) -> None:
     assert said(gallery, session) == [f"a{HALF}", f"{OTHER_HALF}b"]
@@ -238,6 +302,40 @@ def test_p04_records_fused_on_one_line_are_told_apart(gallery: Gallery, name: st
         assert any(isinstance(native, str) for native in natives(gallery, claude_id(number)))
 
 
+@in_gallery
+def _damaged_of_others(home: Home) -> None:
+    turns = [r for n in (1, 2, 3) for r in codex_turn(n, f"ask {n}", f"say {n}")]
+    texts = [f"{word} {n}" for n in (1, 2, 3) for word in ("ask", "say")]
+    gemini_records: list[dict[str, Any]] = [
+        {"id": f"g{n}{kind}", "timestamp": at(n), "type": kind, "content": text}
+        for n in (1, 2, 3)
+        for kind, text in (("user", f"ask {n}"), ("gemini", f"say {n}"))
+    ]
+    head = {"sessionId": "gem-damaged", "startTime": at(0), "kind": "main"}
+    damaged = _damaged([head, *gemini_records], 3)
+    gemini(home, "session-2026-11-30T10-00-gemdamag.jsonl", damaged)
+    session = rollout(home, 300, turns)
+    [path] = home.codex.rglob(f"*{session}.jsonl")
+    head = json.loads(path.read_bytes().split(b"\n")[0])
+    path.write_bytes(_damaged([head, *turns], 5))
+    openclaw(home, "claw0300.jsonl", []).write_bytes(_damaged(claw_records("claw0300", *texts), 3))
+
+
+def _damaged(records: list[dict[str, Any]], place: int) -> bytes:
+    """A block of zero bytes, and half a record that the next one is fused with."""
+    rows = [line(record) for record in records]
+    half = _cut({**records[place], "id": "half", "uuid": "half"})
+    return b"".join([*rows[:place], NUL, b"\n", half, *rows[place:]])
+
+
+@pytest.mark.parametrize(
+    "session", ["gem-damaged", "claw0300", "0c0dec00-0000-7000-8000-000000000300"]
+)
+def test_p03_p04_damage_in_the_files_of_other_agents(gallery: Gallery, session: str) -> None:
+    wanted = [text for n in (1, 2, 3) for text in (f"ask {n}", f"say {n}")]
+    assert said(gallery, session, "user", "assistant") == wanted
+
+
 # P05: a tail without its end
 TAILS: dict[str, tuple[bytes, bytes, list[str]]] = {
     "torn, then the next": (b'{"a":1,"t":"tor', b"NEXT", ["next"]),
@@ -248,28 +346,43 @@ TAILS: dict[str, tuple[bytes, bytes, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", TAILS)
-def test_p05_a_tail_waits_for_its_end(home: Home, name: str) -> None:
-    talk = Talk(home, 500)
-    begin = talk.turns(2)
-    following = [line(talk.prompt(text)) for text in ("next", "second")]
-
-    def filled(text: bytes) -> bytes:
-        for sign, data in (
-            (b"NEXT[:90]", following[0][:90]), (b"NEXT[90:]", following[0][90:]),
-            (b"NEXT2", following[1]), (b"NEXT", following[0][:-1]),
-        ):  # fmt: skip
-            text = text.replace(sign, data)
-        return text
-
-    tail, then, texts = TAILS[name]
-    talk.write(*begin, filled(tail))
-    assert home.once()["events"] == 2
+def test_p05_a_tail_waits_for_its_end(home: Home) -> None:
+    talks = [Talk(home, 510 + number) for number in range(len(TAILS))]
+    ends: list[bytes] = []
+    for talk, (tail, end, _) in zip(talks, TAILS.values(), strict=True):
+        begin = talk.turns(2)
+        following = [line(talk.prompt(text))[:-1] for text in ("next", "second")]
+        talk.write(*begin, _filled(tail, following))
+        ends.append(_filled(end, following).rstrip(b"\n") + b"\n")
+    assert home.once()["events"] == 2 * len(TAILS)
     assert home.once()["events"] == 0
-    talk.write(filled(then) if then == b"\n" else filled(then).rstrip(b"\n") + b"\n")
+    for talk, end in zip(talks, ends, strict=True):
+        talk.write(end)
     home.once()
-    assert said(home, talk.session) == ["text 1", "text 2", *texts]
+    for talk, (name, (_, _, texts)) in zip(talks, TAILS.items(), strict=True):
+        assert said(home, talk.session) == ["text 1", "text 2", *texts], name
     assert home.once()["events"] == 0
+
+
+def _filled(text: bytes, following: list[bytes]) -> bytes:
+    for sign, data in (
+        (b"NEXT[:90]", following[0][:90]), (b"NEXT[90:]", following[0][90:]),
+        (b"NEXT2", following[1]), (b"NEXT", following[0]),
+    ):  # fmt: skip
+        text = text.replace(sign, data)
+    return text
+
+
+def test_p05_a_live_daemon_waits_for_the_end_of_a_tail(home: Home) -> None:
+    talk = Talk(home, 501)
+    talk.write(*talk.turns(2), b'{"a":1,"t":"tor')
+    with running(home):
+        until(lambda: home.node_count() == 2)
+        time.sleep(0.6)
+        assert home.node_count() == 2
+        talk.write(talk.prompt("next"))
+        until(lambda: home.node_count() == 4)
+    assert said(home, talk.session) == ["text 1", "text 2", "next"]
 
 
 # P07: line ends that are none
@@ -330,19 +443,22 @@ def test_p08_above_a_limit_a_stub_stands_for_the_line(home: Home, ends: bool) ->
 
 
 # P09: long sessions
-def _measured(home: Home, *, seconds: float = 1000) -> tuple[dict[str, Any], int]:
+def _measured(home: Home) -> tuple[dict[str, Any], int]:
     """A single run and the most memory that it held, in bytes."""
-    with subprocess.Popen(
+    answer = home.folder / "summary.json"
+    peak = 0
+    with answer.open("wb") as out, subprocess.Popen(
         home.command("daemon", "run", "--once", "--json"), env=home.env, cwd=home.folder,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
-        assert process.stdout is not None
-        out = process.stdout.read()
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        while process.poll() is None:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            held = [row.split()[1] for row in status.splitlines() if row.startswith("VmHWM")]
+            peak = max(peak, *(int(kilobytes) << 10 for kilobytes in held), 0)
+            time.sleep(0.05)
     assert process.returncode == 0
-    summary: dict[str, Any] = json.loads(out)
-    return summary, used.ru_maxrss << 10
+    summary: dict[str, Any] = json.loads(answer.read_bytes())
+    return summary, peak
 
 
 @pytest.mark.parametrize(
@@ -400,18 +516,20 @@ def _rewrite(path: Path, old: bytes, new: bytes, how: str) -> None:
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-@pytest.mark.parametrize("how", ["in place", "rewritten", "replaced"])
-@pytest.mark.parametrize("place", [1, 3, 6])
-def test_p12_a_change_in_place_is_found(home: Home, how: str, place: int) -> None:
-    talk = Talk(home, 1200)
-    talk.write(*talk.turns(6, "apple"))
+def test_p12_a_change_in_place_is_found(home: Home) -> None:
+    edits = [(how, n) for how in ("in place", "rewritten", "replaced") for n in (1, 3, 6)]
+    talks = [Talk(home, 1210 + number) for number in range(len(edits))]
+    for talk in talks:
+        talk.write(*talk.turns(6, "apple"))
     home.once()
-    _rewrite(talk.path, f"apple {place}".encode(), f"grape {place}".encode(), how)
+    for talk, (how, n) in zip(talks, edits, strict=True):
+        _rewrite(talk.path, f"apple {n}".encode(), f"grape {n}".encode(), how)
     home.once()
-    texts = [f"{'grape' if n == place else 'apple'} {n}" for n in range(1, 7)]
-    assert said(home, talk.session) == texts
-    history = home.run("show", talk.session, "--history", "--json")
-    assert f"apple {place}" in history.stdout
+    for talk, (how, n) in zip(talks, edits, strict=True):
+        shown = home.json("show", talk.session, "--history")
+        texts = [m["text"] for m in shown["messages"]]
+        assert texts == [f"{'grape' if m == n else 'apple'} {m}" for m in range(1, 7)], how
+        assert f"apple {n}" in json.dumps(shown["history"])
     assert home.once()["events"] == 0
 
 
@@ -461,14 +579,16 @@ def test_p12_a_live_daemon_finds_a_change_in_place(home: Home) -> None:
 def test_p14_an_archived_name_is_the_same_session(home: Home, archived: str) -> None:
     old, new = "0a1dc1a3-0000-4000-8000-000000000001", "0b1dc1a3-0000-4000-8000-000000000002"
     path = openclaw(home, f"{old}.jsonl", claw_records(old, "one", "two"))
+    index = path.with_name("sessions.json")
+    index.write_text(json.dumps({"agent:main:main": {"sessionId": old, "updatedAt": 1}}))
     home.once()
     path.rename(path.with_name(archived.format(old)))
     openclaw(home, f"{new}.jsonl", claw_records(new, "three", "four", start=100))
-    key = {"agent:main:main": {"sessionId": new, "updatedAt": 1796047204521}}
-    path.with_name("sessions.json").write_text(json.dumps(key))
+    index.write_text(json.dumps({"agent:main:main": {"sessionId": new, "updatedAt": 2}}))
     assert home.once()["events"] == 3
     listed = {s["session_id"]: s for s in home.json("sessions", "--all")}
     assert listed.keys() == {old, new}
+    assert listed[new]["parent_session"] == old
     assert said(home, old) == ["one", "two"]
 
 
@@ -516,6 +636,12 @@ def test_p16_the_header_names_the_session(gallery: Gallery, session: str, agent:
     assert not [name for name in listed if name.startswith(("bbbb1600", "session-"))]
     assert not [name for name in listed if name.endswith("9999")]
     assert said(gallery, session)[0] == "one"
+
+
+@pytest.mark.xfail(reason="issue 3: a file's name is no alias of its session yet", strict=True)
+def test_p16_the_name_of_the_file_finds_the_session_too(gallery: Gallery) -> None:
+    shown = gallery.run("show", "bbbb1600-0000-4000-8000-000000000002", "--json")
+    assert json.loads(shown.stdout)["session_id"] == "aaaa1600-0000-4000-8000-000000000001"
 
 
 # P17: two formats of Gemini

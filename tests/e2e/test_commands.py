@@ -6,13 +6,11 @@ import json
 import os
 import signal
 import stat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from program import Person
 from recordings import lay_out, recordings
-
-if TYPE_CHECKING:
-    from conftest import Person
 
 pytestmark = pytest.mark.timeout(120)
 

@@ -11,14 +11,12 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from program import Person
 
 from ultracontext.runtime.client import ControlClient
-
-if TYPE_CHECKING:
-    from conftest import Person
 
 pytestmark = pytest.mark.timeout(120)
 

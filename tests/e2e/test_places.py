@@ -84,8 +84,8 @@ def test_sub_agents_fold_under_their_parent(home: Home) -> None:
     folder.mkdir(parents=True)
     for name in ("a1", "b2"):
         record = {
-            "type": "user", "uuid": f"u-{name}", "sessionId": UUID, "agentId": name, "cwd": "/w/app",
-            "isSidechain": True, "timestamp": "2026-11-30T10:00:00.000Z",
+            "type": "user", "uuid": f"u-{name}", "sessionId": UUID, "agentId": name,
+            "cwd": "/w/app", "isSidechain": True, "timestamp": "2026-11-30T10:00:00.000Z",
             "message": {"role": "user", "content": "count"},
         }  # fmt: skip
         (folder / f"agent-{name}.jsonl").write_text(json.dumps(record) + "\n")

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import PurePath, PurePosixPath
 
 from ultracontext.formats import AgentSpec, SourceFacts
+from ultracontext.redaction import MaskedRecord
 
 Note = Callable[[str], None]
 """Is told what went wrong, at most once for each function."""
@@ -58,4 +59,19 @@ def guarded(spec: AgentSpec, note: Note) -> AgentSpec:
         tell("it says of a path what is no SourceFacts")
         return None
 
-    return replace(spec, roots=roots, classify=classify)
+    folder_of = None if spec.folder_of is None else _folder_of(spec.folder_of, tell)
+    return replace(spec, roots=roots, classify=classify, folder_of=folder_of)
+
+
+def _folder_of(
+    ask: Callable[[MaskedRecord], str | None], tell: Note
+) -> Callable[[MaskedRecord], str | None]:
+    def folder_of(record: MaskedRecord) -> str | None:
+        try:
+            found = ask(record)
+        except Exception as error:  # noqa: BLE001  (as above)
+            tell(f"it fails on a record's folder ({type(error).__name__})")
+            return None
+        return found if type(found) is str else None
+
+    return folder_of

@@ -41,6 +41,8 @@ class Admission:
         self._files = IgnoreFiles()
         self._projects: dict[Key, str] = {}
         self._folders: dict[Key, str] = {}
+        self._taken: dict[Key, str] = {}
+        """Sessions that the rules take, with their project; as of these rules."""
         self._scouts: dict[Key, tuple[SessionReader, int]] = {}
         self._waiting: dict[Key, dict[int, Source]] = {}
         self._released: dict[int, Source] = {}
@@ -89,7 +91,7 @@ class Admission:
             self._stopped = {k: f for k, f in self._stopped.items() if self.rules.excludes(f)}
 
     def _change(self, rules: Rules) -> None:
-        self.rules = rules
+        self.rules, self._taken = rules, {}
         for key in list(self._waiting):
             self._release(key)
 
@@ -142,7 +144,7 @@ class Admission:
             if place is not None and place not in self.rules.ignored:
                 ignored = self.rules.ignored | {place}
                 self._store.note(IGNORED, sorted(ignored))
-                self.rules = replace(self.rules, ignored=ignored)
+                self.rules, self._taken = replace(self.rules, ignored=ignored), {}
 
     def _learn(self, source: Source, candidates: list[Candidate]) -> None:
         """Finds the projects of sessions that are new here."""
@@ -192,10 +194,15 @@ class Admission:
             return Verdict.WAIT
         if key in self._stopped or self._left_out(source, key):
             return Verdict.IGNORE
-        project = self._projects.get(key)
-        verdict = self.rules.verdict(key[1], project)
-        if verdict is not Verdict.TAKE or project is None:
-            return verdict
+        project = self._taken.get(key)
+        if project is None:
+            project = self._projects.get(key)
+            verdict = self.rules.verdict(key[1], project)
+            if verdict is not Verdict.TAKE or project is None:
+                return verdict
+            if len(self._taken) > MOST_KNOWN:
+                self._taken = {}
+            self._taken[key] = project
         return self._where(source, candidate, key, project)
 
     def _left_out(self, source: Source, key: Key) -> bool:

@@ -57,7 +57,10 @@ class Places:
         if spec is None or not sources:
             return UNKNOWN
         native = session_id.partition("~")[0]
-        found = [self._of_source(spec, native, facts, path) for path in sources if MASK not in path]
+        try:
+            found = [self._of_source(spec, native, facts, p) for p in sources if MASK not in p]
+        except Exception:  # noqa: BLE001  (a third party's code must not hide the list)
+            return UNKNOWN
         if not found:
             return UNKNOWN
         return min(found, key=_order)

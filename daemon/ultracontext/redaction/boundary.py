@@ -21,6 +21,7 @@ from ultracontext.redaction.parse import (
     dump_json,
     load_exactly,
     load_json,
+    load_quickly,
     surely_exact,
     without_bom,
 )
@@ -246,7 +247,7 @@ class Redactor:
         return self.redact_file(raw)
 
     def order_for_child(self) -> dict[str, Any]:
-        """What a process of ours needs to mask as this one does; goes through its standard input."""
+        """What a process of ours needs to mask as this one does; for its standard input only."""
         return {
             "secret": self._secret.hex(),
             "engine": self.engine,
@@ -273,7 +274,7 @@ class Redactor:
     def _object(self, data: bytes, counts: Counter[str]) -> tuple[Any, bytes]:
         """The masked object and its JSON; (None, b"") when the data is no object."""
         try:
-            native = load_json(data)
+            native = load_quickly(data)
             if type(native) is not dict:
                 return None, b""
             found = collect(native, self._known)

@@ -75,9 +75,8 @@ class Scanner:
     def find(self, text: str) -> list[Span]:
         """Spans of the UTF-8 bytes of a text, merged and in order."""
         data = encoded(text)
-        plain = barred(data)
-        spans = self._find_in(plain)
-        for view, back in all_views(plain):
+        spans = self._find_in(data)
+        for view, back in all_views(data):
             spans += _mapped(self._find_in(view), back)
         return merged(spans)
 
@@ -86,6 +85,7 @@ class Scanner:
         if not candidates:
             return []
         runs = [position for number, position in candidates if number == BASE64]
+        data = barred(data)
         spans = confirm(self.rules, data, candidates)
         for view, back in base64_views(data, runs) if runs else ():
             found = self.engine.candidates(view)

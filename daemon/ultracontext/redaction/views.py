@@ -92,7 +92,7 @@ def escape_views(data: bytes) -> Iterator[View]:
 
 def colour_view(data: bytes) -> View | None:
     """The text without terminal escapes: a colour may begin before a secret or inside it."""
-    if b"\x1b[" not in data:
+    if b"\x1b" not in data or b"\x1b[" not in data:
         return None
     return _COLOUR.sub(b"", data), _Offsets(data, _COLOUR, _nothing)
 

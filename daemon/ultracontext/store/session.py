@@ -7,6 +7,7 @@ better rules and better readers also serve what was captured before.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
@@ -85,7 +86,8 @@ def live_messages(
         )
 
     if isinstance(reader, LiveReader):
-        return reader.live(messages, record)
+        with suppress(Exception):  # as above: more than the model gets is better than nothing
+            return reader.live(messages, record)
     return [message for message in messages if message.kind != "meta"]
 
 

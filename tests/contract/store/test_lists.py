@@ -113,3 +113,32 @@ def test_relation_of_nothing_is_an_error(space: SpaceStore) -> None:
 
 def test_nodes_of_nothing_are_none(space: SpaceStore) -> None:
     assert list(space.nodes(captured_context_id("claude", "x"))) == []
+
+
+def test_children_are_counted_by_their_parent(space: SpaceStore, make: Any) -> None:
+    child = {"relation": "subagent", "parent_session": "main"}
+    fill(
+        space, make,
+        ("claude", "main", {}),
+        ("claude", "a", child),
+        ("claude", "b", child),
+        ("codex", "c", child),
+        ("claude", "fork", {"relation": "fork", "parent_session": "main"}),
+    )  # fmt: skip
+    counts = space.child_counts()
+    assert counts[captured_context_id("claude", "main")] == 2
+    assert sum(counts.values()) == 3
+
+
+def test_source_paths_are_those_that_brought_the_nodes(space: SpaceStore, make: Any) -> None:
+    make.append(
+        space, make.event(0, source_id=1), make.event(1, source_id=2),
+        make.event(0, session="other", source_id=2),
+        checkpoints=[make.checkpoint(1, path="/a.jsonl"), make.checkpoint(2, path="/b.jsonl")],
+    )  # fmt: skip
+    one, other = (captured_context_id("claude", name) for name in ("s1", "other"))
+    missing = captured_context_id("claude", "missing")
+    assert space.source_paths([one, other, missing]) == {
+        one: ["/a.jsonl", "/b.jsonl"],
+        other: ["/b.jsonl"],
+    }

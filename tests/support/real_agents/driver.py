@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, ClassVar
 
 from real_agents.conversation import Call, Hold
+from real_agents.dialogue import Dialogue
 from real_agents.programs import EVERYTHING, Program
 from real_agents.server import Dialect, ModelServer, Request
 
@@ -96,6 +97,7 @@ class Driver(ABC):
     walled: ClassVar[bool] = True
     """Whether a proxy that leads nowhere can be set: the program asks loopback without it."""
 
+    stays_open: ClassVar[bool] = True
     prompt_waits: bool = False
     """Whether the program writes a prompt to its session only with the answer to it."""
 
@@ -124,6 +126,10 @@ class Driver(ABC):
 
     def configure(self) -> None:  # noqa: B027 - not every program needs some
         """Writes the settings that are no variables, below `home`."""
+
+    def dialogue(self) -> Dialogue:
+        """The program kept open for several turns, where it `stays_open`."""
+        raise NotImplementedError(self.program.name)
 
     def prepare(self) -> None:
         for folder in (self.home, self.project, self.home / "tmp"):

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
-from capture_lab import SECRET, TOY, Lab, ToyReader, lines
+from capture_lab import SECRET, TOY, Lab, ToyAssigner, ToyReader, lines
 
 from ultracontext.capture import CaptureEngine, CaptureOptions, Summary
 from ultracontext.capture.rules import IGNORE_FILE, Rules
-from ultracontext.formats import AgentSpec
+from ultracontext.formats import AgentSpec, Assignment
 from ultracontext.model import Message, MessageId
 from ultracontext.redaction import MaskedRecord
 
@@ -222,6 +223,63 @@ def test_a_session_that_passes_through_a_paused_folder_keeps_its_order(says: Rul
     engine.resume("/w/paused")
     engine.run_once()
     assert says.texts() == ["t0", "t1", "t2"]
+
+
+class PerRecord(ToyAssigner):
+    """Each record names its session: one source holds several."""
+
+    def assign(self, record: MaskedRecord) -> Assignment:
+        native = record.native or {}
+        return Assignment(native.get("session"), native.get("id"))
+
+
+def test_other_sessions_of_a_source_are_read_on_while_one_waits(says: Ruled) -> None:
+    says.spec = replace(SAYS, assigner=PerRecord)
+    engine = says.begin(Rules(exclude=("/w/secret",)))
+    says.write(lines([said(0, "a"), said(0, "b", "/w/open"), said(1, "a"), said(1, "b")]))
+    engine.run_once()
+    assert (says.sessions(), says.texts("b")) == (["b"], ["t0", "t1"])
+    says.append(lines([said(2, "b"), said(2, "a", "/w/open"), said(3, "b")]))
+    engine.run_once()
+    assert says.texts("a") == ["t0", "t1", "t2"]
+    assert says.texts("b") == ["t0", "t1", "t2", "t3"]
+    assert says.go(Rules(exclude=("/w/secret",))).events == 0
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_waits_when_everything_is_stored_once_and_in_order(says: Ruled, seed: int) -> None:
+    random = Random(seed)
+    says.spec = replace(SAYS if seed % 2 else SILENT, assigner=PerRecord)
+    names = [f"{file}{n}" for file in "xyz" for n in range(3)]
+    homes = {name: f"/w/{random.choice('pqr')}" for name in names}
+    written = dict.fromkeys(names, 0)
+    engine = says.begin(Rules(exclude=("/never",)))
+    for _ in range(60):
+        match random.randrange(6):
+            case 0:
+                engine = says.begin(Rules(exclude=("/never",)))
+            case 1:
+                engine.pause(f"/w/{random.choice('pqr')}")
+            case 2:
+                engine.resume(f"/w/{random.choice('pqr')}")
+            case 3:
+                engine.run_once()
+            case _:
+                name = random.choice(names)
+                number = written[name]
+                written[name] += 1
+                cwd = homes[name] if number >= random.randrange(3) else None
+                says.append(lines([said(number, name, cwd)]), f"{name[0]}.log")
+    for folder in "pqr":
+        engine.resume(f"/w/{folder}")
+    for name, number in written.items():
+        says.append(lines([said(number, name, homes[name])]), f"{name[0]}.log")
+        written[name] += 1
+    engine.run_once()
+    assert engine.status().waiting == 0
+    for name, number in written.items():
+        assert says.texts(name) == [f"t{n}" for n in range(number)], name
+    assert says.go(Rules()).events == 0
 
 
 def test_a_rule_that_goes_lets_the_next_start_read_what_waited(lab: Ruled) -> None:

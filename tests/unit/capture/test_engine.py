@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 import zstandard
 from capture_lab import Lab, lines, record
+
+from ultracontext.capture import Committed
 
 TEN = [record(n) for n in range(10)]
 TEXTS = [f"text {n}" for n in range(10)]
@@ -143,7 +145,7 @@ def test_atomically_replaced_by_a_longer_version_of_itself(lab: Lab) -> None:
 
 
 def test_deleted_file_keeps_what_was_captured(lab: Lab) -> None:
-    lab.write(lines(TEN)).unlink(missing_ok=False) if False else lab.write(lines(TEN))
+    lab.write(lines(TEN))
     engine = lab.engine()
     engine.run_once()
     (lab.logs / "a.log").unlink()
@@ -302,11 +304,22 @@ def test_file_names_with_odd_characters(lab: Lab) -> None:
     assert lab.run().events == 10
 
 
+def one_each(seen: threading.Semaphore) -> Callable[[Sequence[Committed]], None]:
+    """A listener that releases once for every event."""
+
+    def told(commits: Sequence[Committed]) -> None:
+        for commit in commits:
+            for _ in range(commit.events):
+                seen.release()
+
+    return told
+
+
 def test_live_writes_are_followed(lab: Lab) -> None:
     engine = lab.engine()
     stop = threading.Event()
     seen = threading.Semaphore(0)
-    engine.listen(lambda told: [seen.release() for c in told for _ in range(c.events)])
+    engine.listen(one_each(seen))
     thread = threading.Thread(target=engine.run, args=(stop,))
     thread.start()
     try:
@@ -324,7 +337,7 @@ def test_pause_holds_and_continue_catches_up(lab: Lab) -> None:
     engine = lab.engine()
     stop = threading.Event()
     seen = threading.Semaphore(0)
-    engine.listen(lambda told: [seen.release() for c in told for _ in range(c.events)])
+    engine.listen(one_each(seen))
     thread = threading.Thread(target=engine.run, args=(stop,))
     thread.start()
     try:

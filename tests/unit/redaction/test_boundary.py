@@ -53,8 +53,11 @@ def test_a_secret_as_key_is_masked_and_members_stay_apart(redactor: Redactor) ->
 
 @pytest.mark.parametrize(
     "value",
-    [{"password": "N0tReAl9x"}, {"db": {"clientSecret": "N0tReAl9xAA11bb"}},
-     {"env": [{"name": "API_TOKEN", "value": "N0tReAl9xAA11bb"}]}],
+    [
+        {"password": "N0tReAl9x"},
+        {"db": {"clientSecret": "N0tReAl9xAA11bb"}},
+        {"env": [{"name": "API_TOKEN", "value": "N0tReAl9xAA11bb"}]},
+    ],
 )
 def test_a_value_is_masked_for_its_key(redactor: Redactor, value: dict[str, object]) -> None:
     assert b"N0tReAl9x" not in redactor.redact(raw(value)).body
@@ -63,7 +66,11 @@ def test_a_value_is_masked_for_its_key(redactor: Redactor, value: dict[str, obje
 @pytest.mark.parametrize(
     "value",
     [
-        {"usage": {"input_tokens": 5, "token_count": 18}, "max_tokens": 4096, "tokenizer": "gpt-4o"},
+        {
+            "usage": {"input_tokens": 5, "token_count": 18},
+            "max_tokens": 4096,
+            "tokenizer": "gpt-4o",
+        },
         {"password": "********", "api_key": "${API_KEY}", "token": "<your-token>"},
         {"sessionKey": "agent:main:explicit:923a7369-94e3-4f91-9a61-dbe22e44158b"},
         {"nextPageToken": "CAUQAA12bc", "public_key": "N0tReAl9xAA11bb"},
@@ -78,10 +85,15 @@ def test_other_members_stay(redactor: Redactor, value: dict[str, object]) -> Non
 def test_protocol_fields_never_change(redactor: Redactor) -> None:
     blob = ("EqQB" + "CgIYAhIMkQx93Tz3/AKIA" + "NOTREAL7GNU3DKRY/" + "xELSZ4bipwDKRY4b" * 40) + "=="
     value = {
-        "message": {"content": [
-            {"type": "thinking", "thinking": "hm", "signature": blob},
-            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": blob}},
-        ]},
+        "message": {
+            "content": [
+                {"type": "thinking", "thinking": "hm", "signature": blob},
+                {
+                    "type": "image",
+                    "source": {"type": "base64", "media_type": "image/png", "data": blob},
+                },
+            ]
+        },
         "payload": {"type": "reasoning", "encrypted_content": blob.replace("/", "-")},
     }
     before = raw(value)

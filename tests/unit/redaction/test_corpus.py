@@ -95,7 +95,11 @@ def test_prose_and_code_about_secrets_pass(redactor: Redactor, text: str) -> Non
         ("PGPASSWORD='N0tReAl9xyz' psql", "N0tReAl9xyz", "psql"),
         ("Cookie: theme=dark; sid=N0tReAl9xyzAAbb11", "N0tReAl9xyz", "Cookie: "),
         ("my password is N0tReAl!9xyz, please use it", "N0tReAl!9xyz", ", please use it"),
-        ("aws AKIA" + "NOTREAL7GNU3DKRY / N0tReAl3wXyZaB4cD5eF6gH7iJ8kL9mN0oPqRsTu", "N0tReAl3wXy", "aws"),
+        (
+            "aws AKIA" + "NOTREAL7GNU3DKRY / N0tReAl3wXyZaB4cD5eF6gH7iJ8kL9mN0oPqRsTu",
+            "N0tReAl3wXy",
+            "aws",
+        ),
         ("--api-key=N0tReAl9xyzAA11 --verbose", "N0tReAl9xyz", "--verbose"),
     ],
 )
@@ -118,7 +122,9 @@ def test_a_nested_document_stays_valid(redactor: Redactor) -> None:
     assert again["private_key"].startswith("[redacted:private-key:")
 
 
-@pytest.mark.parametrize("form", ["real", "escaped", "twice", "numbered", "one-line", "cut", "tail"])
+@pytest.mark.parametrize(
+    "form", ["real", "escaped", "twice", "numbered", "one-line", "cut", "tail"]
+)
 def test_every_form_of_a_private_key_goes(redactor: Redactor, form: str) -> None:
     _, pem, _ = next(s for s in secrets() if s[0] == "rule:private-key")
     lines = pem.split("\n")

@@ -48,6 +48,12 @@ def test_odd_records_without_a_secret_keep_their_bytes(redactor: Redactor, name:
     assert record.masks == {}
 
 
+def test_what_has_no_number_in_json_stays_what_it_is(redactor: Redactor) -> None:
+    data = b'{"a":[NaN,Infinity,-Infinity,null],"s":"%b"}' % TOKEN.encode()
+    body = redactor.redact(raw(data=data)).body
+    assert body.startswith(b'{"a":[NaN,Infinity,-Infinity,null],"s":"[redacted:')
+
+
 def test_an_empty_object_is_a_record(redactor: Redactor) -> None:
     record = redactor.redact(raw(data=b"{}"))
     assert record.native == {}

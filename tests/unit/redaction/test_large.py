@@ -19,9 +19,7 @@ TOKEN = "gh" + "p_N0tReAl3ahovCJQX4bipwDKRY5cjqxELSZ6d"
 def written(path: Path, value: object) -> RawRecord:
     line = json.dumps(value, separators=(",", ":")).encode()
     path.write_bytes(b"{}\n" + line + b"\n{}\n")
-    return RawRecord(
-        agent="claude", source=str(path), start=3, end=3 + len(line) + 1, data=b""
-    )
+    return RawRecord(agent="claude", source=str(path), start=3, end=3 + len(line) + 1, data=b"")
 
 
 def test_the_child_gives_what_this_process_would(redactor: Redactor, tmp_path: Path) -> None:
@@ -67,9 +65,13 @@ def test_a_child_that_is_too_slow_is_ended(redactor: Redactor, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     "program",
-    ["import sys; sys.exit(1)", "import os; os.kill(os.getpid(), 9)",
-     "print('x' * 100)", "import sys; sys.stdout.buffer.write((2**62).to_bytes(8, 'big'))",
-     "import sys; sys.stdout.buffer.write((2).to_bytes(8, 'big') + b'{}')"],
+    [
+        "import sys; sys.exit(1)",
+        "import os; os.kill(os.getpid(), 9)",
+        "print('x' * 100)",
+        "import sys; sys.stdout.buffer.write((2**62).to_bytes(8, 'big'))",
+        "import sys; sys.stdout.buffer.write((2).to_bytes(8, 'big') + b'{}')",
+    ],
 )
 def test_a_child_that_misbehaves_gives_a_stub(
     redactor: Redactor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
@@ -91,10 +93,11 @@ def test_a_file_that_is_gone_is_an_error(redactor: Redactor, tmp_path: Path) -> 
 def test_the_key_is_in_no_argument_and_no_variable(
     redactor: Redactor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    seen_file = str(tmp_path / "seen")
     spy = (
         "import sys; order = sys.stdin.read();"
-        "open(%r, 'wb').write(open('/proc/self/cmdline','rb').read()"
-        " + open('/proc/self/environ','rb').read())" % str(tmp_path / "seen")
+        f"open({seen_file!r}, 'wb').write(open('/proc/self/cmdline','rb').read()"
+        " + open('/proc/self/environ','rb').read())"
     )
     monkeypatch.setattr(large, "_START", spy)
     redactor.redact_file(written(tmp_path / "s.jsonl", {"t": 1}))

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from ultracontext.redaction import views
 
 ESCAPED = st.lists(
-    st.sampled_from(["\\n", '\\"', "\\\\", "\\/", "\\u0041", "\\u20ac", "\\d", "\\", "é", "ab", "\n"]),
+    st.sampled_from(
+        ["\\n", '\\"', "\\\\", "\\/", "\\u0041", "\\u20ac", "\\d", "\\", "é", "ab", "\n"]
+    ),
     max_size=12,
 ).map("".join)
 

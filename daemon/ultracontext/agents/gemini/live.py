@@ -9,17 +9,26 @@ from __future__ import annotations
 from ultracontext.agents.gemini.compat import NOTICES
 from ultracontext.model import Message
 
+SUMMARY, ACKNOWLEDGED = "compact_summary", "compact_acknowledged"
 DROPPED = ("undone", "deleted", "compacted")
 
 
 def live(messages: list[Message]) -> list[Message]:
-    """Of the settled messages those that the model would get."""
-    return [
-        message
-        for message in messages
-        if not any(mark in message.metadata for mark in DROPPED)
-        and (is_sent(message) or (message.kind == "system" and message.event_type not in NOTICES))
-    ]
+    """Of the settled messages those that the model would get, a summary before what it kept."""
+    held = [message for message in messages if _holds(message)]
+    last = max((n for n, m in enumerate(held) if m.event_type == SUMMARY), default=None)
+    if last is None:
+        return held
+    context = [m for m in held[:last] if m.kind == "system"]
+    kept = [m for m in held[:last] if m.kind != "system"]
+    end = last + 1 + sum(m.event_type == ACKNOWLEDGED for m in held[last + 1 : last + 2])
+    return [*context, *held[last:end], *kept, *held[end:]]
+
+
+def _holds(message: Message) -> bool:
+    if any(mark in message.metadata for mark in DROPPED):
+        return False
+    return is_sent(message) or (message.kind == "system" and message.event_type not in NOTICES)
 
 
 def is_sent(message: Message) -> bool:

@@ -6,6 +6,7 @@ import json
 
 from real_agents.conversation import Call
 from real_agents.dialects.anthropic import Anthropic
+from real_agents.dialogue import Dialogue
 from real_agents.driver import Driver, Result
 
 
@@ -34,6 +35,11 @@ class Claude(Driver):
         words += ["--allowedTools", "Bash"]
         return words + (["--resume", resume] if resume else [])
 
+    def dialogue(self) -> Dialogue:
+        words = [str(self.program.executable), "-p", "--verbose", "--allowedTools", "Bash"]
+        words += ["--input-format", "stream-json", "--output-format", "stream-json"]
+        return Streamed(words, self.project, self.env(), self.identity())
+
     def shell_call(self, id: str, command: str) -> Call:
         return Call(
             id=f"toolu_{id}", name="Bash", input={"command": command, "description": "Look"}
@@ -42,3 +48,15 @@ class Claude(Driver):
     def session_id(self, result: Result) -> str:
         found: str = json.loads(result.out)["session_id"]
         return found
+
+
+class Streamed(Dialogue):
+    """`claude -p --input-format stream-json`."""
+
+    def begin(self) -> None:
+        """The first prompt is the first word."""
+
+    def ask(self, prompt: str) -> None:
+        self.send({"type": "user", "message": {"role": "user", "content": prompt}})
+        ended = self.wait_for(lambda line: line["type"] == "result")
+        assert not ended["is_error"], ended

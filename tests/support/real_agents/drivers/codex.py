@@ -6,6 +6,7 @@ import json
 
 from real_agents.conversation import Call
 from real_agents.dialects.openai import OpenAI
+from real_agents.dialogue import Dialogue, Rpc
 from real_agents.driver import Driver, Result
 
 MODEL = "gpt-5.5"
@@ -50,6 +51,10 @@ trust_level = "trusted"
         words = [str(self.program.executable), "exec", "--skip-git-repo-check", "--json"]
         return [*words, *(["resume", resume] if resume else []), prompt]
 
+    def dialogue(self) -> Dialogue:
+        words = [str(self.program.executable), "app-server"]
+        return AppServer(words, self.project, self.env(), self.identity())
+
     def shell_call(self, id: str, command: str) -> Call:
         return Call(
             id=f"call_{id}", name="exec_command", input={"cmd": command, "yield_time_ms": 5000}
@@ -61,3 +66,20 @@ trust_level = "trusted"
                 found: str = event["thread_id"]
                 return found
         raise AssertionError(f"no thread id in {result.out!r}")
+
+
+class AppServer(Rpc):
+    """`codex app-server`, which editors start."""
+
+    def begin(self) -> None:
+        client = {"name": "tests", "title": "Tests", "version": "1"}
+        self.call("initialize", {"clientInfo": client})
+        self.notify("initialized")
+        begun = self.call("thread/start", {"cwd": str(self.project)})
+        self.thread: str = begun["thread"]["id"]
+
+    def ask(self, prompt: str) -> None:
+        said = [{"type": "text", "text": prompt}]
+        self.call("turn/start", {"threadId": self.thread, "input": said})
+        ended = self.wait_for(lambda line: line.get("method") == "turn/completed")
+        assert ended["params"]["turn"]["status"] == "completed", ended

@@ -14,6 +14,7 @@ class OpenClaw(Driver):
     """Its project is the workspace of its agent `main`."""
 
     dialect = Anthropic()
+    stays_open = False
 
     def configure(self) -> None:
         folder = self.home / ".openclaw"

@@ -113,18 +113,20 @@ def test_side_chains_that_run_at_once_are_told_apart() -> None:
 
 def test_state_of_side_chains_is_bounded_json() -> None:
     fresh = assigner(f"projects/-w/{ID}.jsonl")
+    parent: str | None = None
+    last: str | None = None
     for root in range(MOST_ROOTS + 5):
         parent = None
         for step in range(MOST_MEMBERS + 5):
             name = f"{root}-{step}"
             found = fresh.assign(minted(side(name, parent), agent="claude"))
             assert found.session_id == f"sidechain-{root}-0@{ID}"
-            parent = name
+            parent, last = name, found.session_id
     state = json.loads(json.dumps(fresh.state()))
     assert len(state["side"]) == MOST_ROOTS
     assert max(len(chain) for chain in state["side"]) == MOST_MEMBERS
     again = assigner(f"projects/-w/{ID}.jsonl", state)
-    assert again.assign(minted(side("x", parent), agent="claude")).session_id == found.session_id
+    assert again.assign(minted(side("x", parent), agent="claude")).session_id == last
 
 
 def test_a_record_assigned_twice_changes_nothing() -> None:

@@ -8,10 +8,13 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rollouts import Masking, OpenHome, Say
 
 from ultracontext.agents.codex import SPEC
 from ultracontext.agents.codex.assign import assigner
+from ultracontext.agents.codex.reader import Reader
 from ultracontext.formats import Engine, SourceFacts
+from ultracontext.model import Message, MessageId
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "codex"
 POOL = [
@@ -78,20 +81,20 @@ def spoiled(draw: st.DrawFn) -> Any:
 
 @settings(max_examples=250, deadline=None)
 @given(records=st.lists(st.one_of(spoiled(), JUNK), max_size=12))
-def test_spoiled_records_never_raise(masked, records):
+def test_spoiled_records_never_raise(masked: Masking, records: list[object]) -> None:
     reader = SPEC.reader("01a22cd6-9a61-7840-8dd0-9a521e43952e")
     source = SourceFacts(engine=Engine.APPEND_LOG, session_hint="x")
     assigners = [
         assigner(source, None),
         assigner(SourceFacts(engine=source.engine, role="names"), None),
     ]
-    fed = []
+    fed: list[Message] = []
     for number, value in enumerate(records):
         record = masked(json.dumps(value).encode())
         for each in assigners:
             each.assign(record)
             json.dumps(each.state())
-        messages = reader.feed(record, f"msg_{number}")
+        messages = reader.feed(record, MessageId(f"msg_{number}"))
         assert all(isinstance(message.text, str) for message in messages)
         fed += messages
         shown = [message for message in reader.settle(fed) if message.kind != "meta"]
@@ -104,21 +107,23 @@ def test_spoiled_records_never_raise(masked, records):
     cut=st.integers(0, 400),
     name=st.sampled_from(sorted(p.name for p in FIXTURES.iterdir() if p.is_dir())),
 )
-def test_a_session_read_from_the_middle_never_raises(home, name, cut):
-    for session, named in home(name).sessions.items():
-        reader = SPEC.reader(session)
+def test_a_session_read_from_the_middle_never_raises(home: OpenHome, name: str, cut: int) -> None:
+    opened = home(name)
+    for session in opened.names():
+        reader, named = SPEC.reader(session), opened.sessions[session]
         fed = [m for own, record in named[cut % len(named) :] for m in reader.feed(record, own)]
         shown = [message for message in reader.settle(fed) if message.kind != "meta"]
         assert reader.facts().messages == len(shown)
 
 
-def test_work_per_record_does_not_grow_with_the_session(masked, say):
+def test_work_per_record_does_not_grow_with_the_session(masked: Masking, say: Say) -> None:
     """Nothing is kept of turns that are whole."""
     reader = SPEC.reader(say.SESSION)
     turn = [masked(line) for line in say.turn("go on", "Done.")]
     for number in range(2000):
         for step, record in enumerate(turn):
-            reader.feed(record, f"m{number}.{step}")
+            reader.feed(record, MessageId(f"m{number}.{step}"))
+    assert isinstance(reader, Reader)
     twins = reader._state.twins
     assert not twins._by_text
     assert reader.facts().messages == 4000

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import pytest
 
 from ultracontext.agents.codex.instant import utc
@@ -17,7 +19,7 @@ from ultracontext.agents.codex.instant import utc
         (1796048590.5, "2026-11-30T14:23:10.500Z"),
     ],
 )
-def test_times_become_utc_with_milliseconds(given, expected):
+def test_times_become_utc_with_milliseconds(given: object, expected: str) -> None:
     assert utc(given) == expected
 
 
@@ -39,5 +41,5 @@ def test_times_become_utc_with_milliseconds(given, expected):
         "2026-11-30T14:02:50.12é",
     ],
 )
-def test_what_is_no_time_is_none(given):
+def test_what_is_no_time_is_none(given: object) -> None:
     assert utc(given) is None

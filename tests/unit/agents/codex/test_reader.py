@@ -1,12 +1,15 @@
+from __future__ import annotations
+
 import pytest
+from rollouts import Masking, Reading, Say
 
 from ultracontext.agents.codex import SPEC
-from ultracontext.model import Base
+from ultracontext.model import Base, MessageId
 
 OTHER = "01a22cd6-0000-7000-8000-0000000000aa"
 
 
-def test_a_turn_is_shown_once_in_order(read, say):
+def test_a_turn_is_shown_once_in_order(read: Reading, say: Say) -> None:
     got = read(say.meta(), *say.turn("q1", "a1"), *say.turn("q2", "a2"))
     assert [(m.kind, m.text) for m in got.messages if m.kind != "meta"] == [
         ("user", "q1"),
@@ -16,13 +19,13 @@ def test_a_turn_is_shown_once_in_order(read, say):
     ]
 
 
-def test_the_same_words_again_are_shown_again(read, say):
+def test_the_same_words_again_are_shown_again(read: Reading, say: Say) -> None:
     got = read(say.meta(), *say.turn("go on", "Done."), *say.turn("go on", "Done."))
     assert got.of("user") == ["go on", "go on"]
     assert got.of("assistant") == ["Done.", "Done."]
 
 
-def test_file_with_items_only(read, say):
+def test_file_with_items_only(read: Reading, say: Say) -> None:
     got = read(
         say.meta(),
         say.user("<environment_context>\n<cwd>/w</cwd>\n</environment_context>"),
@@ -36,12 +39,12 @@ def test_file_with_items_only(read, say):
     assert got.facts.title == "q1"
 
 
-def test_file_with_events_only(read, say):
+def test_file_with_events_only(read: Reading, say: Say) -> None:
     got = read(say.meta(), say.typed("q1"), say.said("a1"), say.typed("q2"), say.said("a2"))
     assert (got.of("user"), got.of("assistant")) == (["q1", "q2"], ["a1", "a2"])
 
 
-def test_all_items_first_and_all_events_after(read, say):
+def test_all_items_first_and_all_events_after(read: Reading, say: Say) -> None:
     got = read(
         say.meta(),
         say.user("q"),
@@ -56,7 +59,7 @@ def test_all_items_first_and_all_events_after(read, say):
     assert got.of("user", "assistant") == ["q", "a", "q", "b"]
 
 
-def test_items_written_by_another_program_and_continued_by_codex(read, say):
+def test_items_written_by_another_program_and_continued_by_codex(read: Reading, say: Say) -> None:
     got = read(
         say.meta(),
         say.user("old q"),
@@ -69,7 +72,7 @@ def test_items_written_by_another_program_and_continued_by_codex(read, say):
     assert got.facts.title == "old q"
 
 
-def test_once_events_tell_an_item_alone_is_not_typed(read, say):
+def test_once_events_tell_an_item_alone_is_not_typed(read: Reading, say: Say) -> None:
     got = read(
         say.meta(), *say.turn("q1", "a1"), say.user("Some new notice"), *say.turn("q2", "a2")
     )
@@ -77,7 +80,7 @@ def test_once_events_tell_an_item_alone_is_not_typed(read, say):
     assert "Some new notice" in got.of("system")
 
 
-def test_an_item_that_the_program_labels_as_typed_is_typed(read, say):
+def test_an_item_that_the_program_labels_as_typed_is_typed(read: Reading, say: Say) -> None:
     labelled = say.user(
         "never got its event",
         internal_chat_message_metadata_passthrough={"content_item_kinds": ["user.text"]},
@@ -86,7 +89,7 @@ def test_an_item_that_the_program_labels_as_typed_is_typed(read, say):
     assert got.of("user") == ["q1", "never got its event"]
 
 
-def test_items_put_in_by_a_client_are_not_typed(read, say):
+def test_items_put_in_by_a_client_are_not_typed(read: Reading, say: Say) -> None:
     labelled = say.user(
         "injected",
         internal_chat_message_metadata_passthrough={"content_item_kinds": ["user.text"]},
@@ -95,7 +98,7 @@ def test_items_put_in_by_a_client_are_not_typed(read, say):
     assert read(say.meta(), *say.turn("q1", "a1"), labelled).of("user") == ["q1"]
 
 
-def test_what_looks_injected_but_was_typed_is_typed(read, say):
+def test_what_looks_injected_but_was_typed_is_typed(read: Reading, say: Say) -> None:
     text = "<environment_context>hello</environment_context>"
     got = read(say.meta(), say.user(text), say.typed(text), say.said("a"), say.assistant("a"))
     assert got.of("user") == [text]
@@ -103,7 +106,7 @@ def test_what_looks_injected_but_was_typed_is_typed(read, say):
     assert got.facts.title == text
 
 
-def test_two_wrappers_in_one_item_are_one_system_message(read, say):
+def test_two_wrappers_in_one_item_are_one_system_message(read: Reading, say: Say) -> None:
     parts = ["# AGENTS.md instructions for /w\n", "<environment_context>x</environment_context>"]
     content = [{"type": "input_text", "text": text} for text in parts]
     got = read(say.meta(), say.item({"type": "message", "role": "user", "content": content}))
@@ -111,7 +114,7 @@ def test_two_wrappers_in_one_item_are_one_system_message(read, say):
     assert got.messages[-1].event_type == "response_item/message/agents_md+environment_context"
 
 
-def test_wrapper_and_prompt_in_one_item_are_two_messages(read, say):
+def test_wrapper_and_prompt_in_one_item_are_two_messages(read: Reading, say: Say) -> None:
     parts = ["<environment_context>x</environment_context>", "hello"]
     content = [{"type": "input_text", "text": text} for text in parts]
     item = say.item({"type": "message", "role": "user", "content": content})
@@ -120,7 +123,7 @@ def test_wrapper_and_prompt_in_one_item_are_two_messages(read, say):
     assert got.messages[-1].id.endswith(".1")
 
 
-def test_developer_messages_are_system(read, say):
+def test_developer_messages_are_system(read: Reading, say: Say) -> None:
     got = read(say.developer("<permissions instructions>x"), say.developer("You are Codex"))
     assert [m.event_type.rpartition("/")[2] for m in got.messages] == [
         "permissions_instructions",
@@ -129,14 +132,14 @@ def test_developer_messages_are_system(read, say):
     assert got.kinds() == ["system", "system"]
 
 
-def test_events_of_old_wrappers_are_not_typed(read, say):
+def test_events_of_old_wrappers_are_not_typed(read: Reading, say: Say) -> None:
     got = read(
         say.meta(), say.typed("<x>", kind="environment_context"), say.typed("q", kind="plain")
     )
     assert got.of("user") == ["q"]
 
 
-def test_images_are_told_without_their_bytes(read, say):
+def test_images_are_told_without_their_bytes(read: Reading, say: Say) -> None:
     content = [
         {"type": "input_text", "text": '<image name=[Image #1] path="/w/shot.png">'},
         {"type": "input_image", "image_url": "data:image/png;base64," + "A" * 400},
@@ -160,12 +163,12 @@ def test_images_are_told_without_their_bytes(read, say):
     ]
 
 
-def test_a_tag_that_stands_beside_no_image_is_text(read, say):
+def test_a_tag_that_stands_beside_no_image_is_text(read: Reading, say: Say) -> None:
     got = read(say.meta(), say.user("</image>"), say.typed("</image>"))
     assert got.of("user") == ["</image>"]
 
 
-def test_answer_whose_item_has_citations_is_shown_once(read, say):
+def test_answer_whose_item_has_citations_is_shown_once(read: Reading, say: Say) -> None:
     got = read(
         say.meta(),
         say.user("q"),
@@ -176,19 +179,19 @@ def test_answer_whose_item_has_citations_is_shown_once(read, say):
     assert got.of("assistant") == ["Use it."]
 
 
-def test_answer_of_several_parts_and_events(read, say):
+def test_answer_of_several_parts_and_events(read: Reading, say: Say) -> None:
     content = [{"type": "output_text", "text": text} for text in ("one ", "two")]
     item = say.item({"type": "message", "role": "assistant", "content": content})
     got = read(say.meta(), say.said("one "), say.said("two"), item)
     assert got.of("assistant") == ["one ", "two"]
 
 
-def test_an_answer_without_event_is_kept(read, say):
+def test_an_answer_without_event_is_kept(read: Reading, say: Say) -> None:
     got = read(say.meta(), *say.turn("q", "a"), say.assistant("review findings"))
     assert got.of("assistant") == ["a", "review findings"]
 
 
-def test_messages_between_agents_are_system(read, say):
+def test_messages_between_agents_are_system(read: Reading, say: Say) -> None:
     text = '{"author":"/root","recipient":"/root/a","content":"do it","trigger_turn":true}'
     got = read(
         say.meta(),
@@ -201,7 +204,7 @@ def test_messages_between_agents_are_system(read, say):
     assert got.kinds() == ["system", "system", "system"]
 
 
-def test_summary_for_a_compaction_is_no_answer(read, say):
+def test_summary_for_a_compaction_is_no_answer(read: Reading, say: Say) -> None:
     got = read(
         say.meta(),
         *say.turn("q", "a"),
@@ -213,7 +216,7 @@ def test_summary_for_a_compaction_is_no_answer(read, say):
     assert len(got.of("system")) == 2
 
 
-def test_p27_full_history_stays_after_a_compaction(read, say):
+def test_p27_full_history_stays_after_a_compaction(read: Reading, say: Say) -> None:
     turns = [line for n in range(50) for line in say.turn(f"q{n}", f"a{n}")]
     history = [say.user("q49")["payload"], say.user("summary")["payload"]]
     late = [line for n in range(50, 53) for line in say.turn(f"q{n}", f"a{n}")]
@@ -230,14 +233,14 @@ def test_p27_full_history_stays_after_a_compaction(read, say):
     assert got.facts.messages == 107
 
 
-def test_p26_unknown_kinds_leave_turns_alone(read, say):
+def test_p26_unknown_kinds_leave_turns_alone(read: Reading, say: Say) -> None:
     future = say.record("future_item", {})
     got = read(say.meta(), *say.turn("q1", "a1"), future, *say.turn("q2", "a2"))
     assert got.of("user", "assistant") == ["q1", "a1", "q2", "a2"]
     assert got.facts.unknown == {"future_item": 1}
 
 
-def test_reasoning_is_shown_once_in_all_styles(read, say):
+def test_reasoning_is_shown_once_in_all_styles(read: Reading, say: Say) -> None:
     item = say.item(
         {
             "type": "reasoning",
@@ -259,12 +262,12 @@ def test_reasoning_is_shown_once_in_all_styles(read, say):
     assert read(legacy[0], item).of("reasoning") == ["one", "two\n\nraw"]
 
 
-def test_encrypted_reasoning_is_meta(read, say):
+def test_encrypted_reasoning_is_meta(read: Reading, say: Say) -> None:
     got = read(say.item({"type": "reasoning", "summary": [], "encrypted_content": "gAAA"}))
     assert (got.messages[0].kind, got.messages[0].metadata) == ("meta", {"encrypted": True})
 
 
-def test_interrupt_error_and_undo_are_told(read, say):
+def test_interrupt_error_and_undo_are_told(read: Reading, say: Say) -> None:
     got = read(
         say.meta(),
         *say.turn("q1", "a1"),
@@ -287,22 +290,22 @@ def test_interrupt_error_and_undo_are_told(read, say):
 
 
 @pytest.mark.parametrize("turns", [0, -1, None, "2", 99, True, 1 << 40])
-def test_odd_undo_counts_never_raise(read, say, turns):
+def test_odd_undo_counts_never_raise(read: Reading, say: Say, turns: object) -> None:
     got = read(say.meta(), *say.turn("q1", "a1"), say.event("thread_rolled_back", num_turns=turns))
     assert len([m for m in got.messages if m.metadata.get("undone")]) == (2 if turns == 99 else 0)
 
 
-def test_too_large_and_damaged_records_are_kept(masked, say):
+def test_too_large_and_damaged_records_are_kept(masked: Masking, say: Say) -> None:
     reader = SPEC.reader(say.SESSION)
     big = masked(b"", too_large=(70 << 20, "abc"))
-    [message] = reader.feed(big, "msg_1")
+    [message] = reader.feed(big, MessageId("msg_1"))
     assert (message.kind, message.metadata["bytes"]) == ("system", 70 << 20)
-    [message] = reader.feed(masked(b"\x00\x00", damage="nul"), "msg_2")
+    [message] = reader.feed(masked(b"\x00\x00", damage="nul"), MessageId("msg_2"))
     assert (message.kind, message.metadata) == ("meta", {"damage": "nul"})
     assert reader.facts().messages == 1
 
 
-def test_old_files_without_envelope_are_read(read, say):
+def test_old_files_without_envelope_are_read(read: Reading, say: Say) -> None:
     got = read(
         {"id": say.SESSION, "timestamp": "2025-08-01T10:00:00.000Z", "git": {"branch": "b"}},
         {"record_type": "state"},
@@ -317,12 +320,12 @@ def test_old_files_without_envelope_are_read(read, say):
     assert got.facts.unknown == {}
 
 
-def test_prompts_of_a_sub_agent_are_marked_as_its_parents(read, say):
+def test_prompts_of_a_sub_agent_are_marked_as_its_parents(read: Reading, say: Say) -> None:
     got = read(say.meta(source={"subagent": "review"}), *say.turn("Review it", "Fine"))
     assert got.messages[-2].metadata == {"delegated": True}
 
 
-def test_covers_goes_by_the_number_and_leaves_names_out(masked, say):
+def test_covers_goes_by_the_number_and_leaves_names_out(masked: Masking, say: Say) -> None:
     reader = SPEC.reader(say.SESSION)
     base = Base(session_id=OTHER, end=2)
     lines = [{**say.user("x"), "ordinal": n} for n in range(4)]
@@ -333,7 +336,7 @@ def test_covers_goes_by_the_number_and_leaves_names_out(masked, say):
     assert not reader.covers(masked({"id": OTHER, "thread_name": "n"}), base)
 
 
-def test_facts_of_a_fork_are_its_own_when_the_base_is_fed_first(read, say):
+def test_facts_of_a_fork_are_its_own_when_the_base_is_fed_first(read: Reading, say: Say) -> None:
     base = {"thread_id": OTHER, "end_ordinal_exclusive": 9}
     facts = read(
         say.meta(OTHER, cwd="/base", git={"branch": "old"}),

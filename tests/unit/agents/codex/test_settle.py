@@ -1,10 +1,17 @@
+from __future__ import annotations
+
+from typing import Any
+
+from rollouts import Masking, Native, Read, Reading, Say, tool_of
+
 from ultracontext.agents.codex import SPEC
 from ultracontext.agents.codex.settle import settled
+from ultracontext.model import MessageId, Tool
 
 HEAD = "Chunk ID: a\nWall time: 0.1\nProcess exited with code 0\nOutput:\n"
 
 
-def ran(say, call_id, output, code=0, **more):
+def ran(say: Say, call_id: str, output: str, code: int = 0, **more: Any) -> Native:
     return say.completed(
         "CommandExecution",
         id=call_id,
@@ -15,11 +22,11 @@ def ran(say, call_id, output, code=0, **more):
     )
 
 
-def tools(got, kind="tool_call"):
-    return [m.tool for m in got.messages if m.kind == kind]
+def tools(got: Read, kind: str = "tool_call") -> list[Tool]:
+    return [tool_of(m) for m in got.messages if m.kind == kind]
 
 
-def test_outputs_are_paired_by_id_in_any_order(read, say):
+def test_outputs_are_paired_by_id_in_any_order(read: Reading, say: Say) -> None:
     got = read(
         say.call("a", "c1"),
         say.call("b", "c2"),
@@ -31,25 +38,25 @@ def test_outputs_are_paired_by_id_in_any_order(read, say):
     assert [(t.name, t.output) for t in tools(got, "tool_result")] == [("b", "two"), ("a", "one")]
 
 
-def test_output_before_its_call(read, say):
+def test_output_before_its_call(read: Reading, say: Say) -> None:
     got = read(say.output("c1", "one"), say.call("a", "c1"))
     assert tools(got)[0].output == "one"
 
 
-def test_an_id_used_twice_pairs_in_order(read, say):
+def test_an_id_used_twice_pairs_in_order(read: Reading, say: Say) -> None:
     got = read(
         say.call("a", "c1"), say.output("c1", "one"), say.call("a", "c1"), say.output("c1", "two")
     )
     assert [t.output for t in tools(got)] == ["one", "two"]
 
 
-def test_calls_and_outputs_without_partner_stay(read, say):
+def test_calls_and_outputs_without_partner_stay(read: Reading, say: Say) -> None:
     got = read(say.call("a", "c1"), say.output("c9", "lost"), say.output("", "goal"))
     assert got.kinds() == ["tool_call", "tool_result", "tool_result"]
     assert tools(got)[0].output is None
 
 
-def test_the_event_of_a_call_is_not_a_second_call(read, say):
+def test_the_event_of_a_call_is_not_a_second_call(read: Reading, say: Say) -> None:
     got = read(
         say.call("exec_command", "c1", cmd="ls"),
         ran(say, "c1", "f\n"),
@@ -59,7 +66,7 @@ def test_the_event_of_a_call_is_not_a_second_call(read, say):
     assert tools(got)[0].is_error is False
 
 
-def test_the_event_gives_what_was_cut(read, say):
+def test_the_event_gives_what_was_cut(read: Reading, say: Say) -> None:
     whole = "start" + "m" * 20_000 + "end"
     got = read(
         say.call("exec_command", "c1", cmd="ls"),
@@ -71,12 +78,12 @@ def test_the_event_gives_what_was_cut(read, say):
     assert got.of("tool_result") == [HEAD + whole]
 
 
-def test_the_event_answers_a_call_that_was_interrupted(read, say):
+def test_the_event_answers_a_call_that_was_interrupted(read: Reading, say: Say) -> None:
     got = read(say.call("exec_command", "c1", cmd="ls"), ran(say, "c1", "half", code=130))
     assert (tools(got)[0].output, tools(got)[0].is_error) == ("half", True)
 
 
-def test_an_event_before_its_item_is_the_same_call(read, say):
+def test_an_event_before_its_item_is_the_same_call(read: Reading, say: Say) -> None:
     got = read(
         ran(say, "c1", "f"),
         say.call("exec_command", "c1", cmd="ls -l"),
@@ -87,19 +94,19 @@ def test_an_event_before_its_item_is_the_same_call(read, say):
     assert "nested" not in got.messages[0].metadata
 
 
-def test_an_event_of_a_script_is_a_nested_call(read, say):
+def test_an_event_of_a_script_is_a_nested_call(read: Reading, say: Say) -> None:
     got = read(ran(say, "exec-1", "f", code=1))
     assert got.kinds() == ["tool_call", "tool_result"]
     assert got.messages[0].metadata == {"nested": True}
     assert (tools(got)[0].name, tools(got)[0].is_error) == ("exec_command", True)
 
 
-def test_commands_of_the_person_are_marked(read, say):
+def test_commands_of_the_person_are_marked(read: Reading, say: Say) -> None:
     got = read(ran(say, "u1", "f", source="user_shell"))
     assert got.messages[0].metadata == {"source": "user_shell"}
 
 
-def test_changed_files_are_told_with_the_call(read, say):
+def test_changed_files_are_told_with_the_call(read: Reading, say: Say) -> None:
     patch = say.item(
         {"type": "custom_tool_call", "name": "apply_patch", "call_id": "c1", "input": "x"}
     )
@@ -110,7 +117,7 @@ def test_changed_files_are_told_with_the_call(read, say):
     assert got.messages[0].metadata["files"] == ["/w/a", "/w/b"]
 
 
-def test_all_kinds_of_calls(read, say):
+def test_all_kinds_of_calls(read: Reading, say: Say) -> None:
     got = read(
         say.item(
             {"type": "local_shell_call", "call_id": "l1", "action": {"command": ["ls", "-l"]}}
@@ -138,7 +145,7 @@ def test_all_kinds_of_calls(read, say):
     assert [t.output for t in tools(got)][:4] == ["x", "1", "git_log", "[image]"]
 
 
-def test_a_search_is_one_call_with_and_without_id(read, say):
+def test_a_search_is_one_call_with_and_without_id(read: Reading, say: Say) -> None:
     action = {"type": "search", "query": "weather"}
     event = say.event("web_search_end", call_id="ws1", query="weather", action=action)
     for ident in ({"id": "ws1"}, {}):
@@ -147,14 +154,16 @@ def test_a_search_is_one_call_with_and_without_id(read, say):
         assert read(item, event).of("tool_call") == ["web_search: weather"]
 
 
-def test_settling_needs_no_state_and_may_be_done_again(read, say):
+def test_settling_needs_no_state_and_may_be_done_again(read: Reading, say: Say) -> None:
     got = read(say.meta(), *say.turn("q", "a"), say.call("a", "c1"), say.output("c1", "x"))
     assert settled(got.messages) == got.messages
 
 
-def test_a_list_that_lacks_the_first_occurrence_still_settles(masked, say):
+def test_a_list_that_lacks_the_first_occurrence_still_settles(masked: Masking, say: Say) -> None:
     reader = SPEC.reader(say.SESSION)
     fed = [
-        m for n, line in enumerate(say.turn("q", "a")) for m in reader.feed(masked(line), f"m{n}")
+        m
+        for n, line in enumerate(say.turn("q", "a"))
+        for m in reader.feed(masked(line), MessageId(f"m{n}"))
     ]
     assert [m.metadata for m in reader.settle(fed[1:2])] == [{}]

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import pytest
 
 from ultracontext.agents.codex.tools import (
@@ -33,11 +35,11 @@ from ultracontext.agents.codex.tools import (
         (7, None),
     ],
 )
-def test_failures_are_read_from_the_output(output, expected):
+def test_failures_are_read_from_the_output(output: object, expected: bool | None) -> None:
     assert failed(output) is expected
 
 
-def test_the_json_around_old_outputs_is_left_out():
+def test_the_json_around_old_outputs_is_left_out() -> None:
     assert output_text('{"output":"a\\nb","metadata":{"exit_code":0}}') == "a\nb"
     assert output_text('{"output":7}') == '{"output":7}'
     assert (
@@ -46,7 +48,7 @@ def test_the_json_around_old_outputs_is_left_out():
     assert output_text(None) == ""
 
 
-def test_calls_read_like_what_was_run():
+def test_calls_read_like_what_was_run() -> None:
     assert call_text("shell", {"command": ["bash", "-lc", "ls"], "workdir": "/w"}) == "shell: ls"
     assert call_text("exec_command", {"cmd": "ls"}) == "exec_command: ls"
     assert call_text("apply_patch", "*** Begin Patch") == "apply_patch: *** Begin Patch"
@@ -58,14 +60,14 @@ def test_calls_read_like_what_was_run():
     assert command_text(["git", "log", 3, "-1"]) == "git log -1"
 
 
-def test_arguments_that_are_no_json_stay_as_they_are():
+def test_arguments_that_are_no_json_stay_as_they_are() -> None:
     assert parse('{"a": 1}') == {"a": 1}
     assert parse('{"a": ') == '{"a": '
     assert parse({"a": 1}) == {"a": 1}
 
 
-def test_compact_never_raises():
-    deep = []
+def test_compact_never_raises() -> None:
+    deep: list[object] = []
     for _ in range(5000):
         deep = [deep]
     assert compact(deep) == "[list]"
@@ -73,7 +75,7 @@ def test_compact_never_raises():
     assert compact("\ud83d") == '"\ud83d"'
 
 
-def test_a_cut_output_is_made_whole_under_its_head():
+def test_a_cut_output_is_made_whole_under_its_head() -> None:
     head = "Chunk ID: a\nProcess exited with code 0\nOutput:\n"
     cut = head + "aaa…512 tokens truncated…zzz"
     longer = "aaa" + "m" * 2000 + "zzz"
@@ -83,7 +85,7 @@ def test_a_cut_output_is_made_whole_under_its_head():
     assert whole_output([1], longer) == [1]
 
 
-def test_events_of_all_kinds_of_calls_are_understood():
+def test_events_of_all_kinds_of_calls_are_understood() -> None:
     mcp = run_of(
         "mcp_tool_call_end",
         {

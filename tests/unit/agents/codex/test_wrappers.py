@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import pytest
 
 from ultracontext.agents.codex.wrappers import developer_name, is_media_tag, wrapper_name
@@ -18,7 +20,7 @@ from ultracontext.agents.codex.wrappers import developer_name, is_media_tag, wra
         ("Warning: apply_patch was requested via exec_command. Use", "warning"),
     ],
 )
-def test_what_the_program_puts_in_is_told(text, name):
+def test_what_the_program_puts_in_is_told(text: str, name: str) -> None:
     assert wrapper_name(text) == name
 
 
@@ -38,16 +40,16 @@ def test_what_the_program_puts_in_is_told(text, name):
         "<unclosed_",
     ],
 )
-def test_what_a_person_types_is_not(text):
+def test_what_a_person_types_is_not(text: str) -> None:
     assert wrapper_name(text) is None
 
 
-def test_developer_messages_are_named_by_their_tag():
+def test_developer_messages_are_named_by_their_tag() -> None:
     assert developer_name("<permissions instructions>\n…") == "permissions_instructions"
     assert developer_name("You are Codex") == "developer"
 
 
-def test_media_tags_are_told():
+def test_media_tags_are_told() -> None:
     assert is_media_tag('<image name=[Image #1] path="/a b/shot.png">')
     assert is_media_tag("</image>\n")
     assert is_media_tag("<image>")
