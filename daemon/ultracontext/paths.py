@@ -72,6 +72,10 @@ class Paths:
         return self.state_dir / "secret"
 
     @property
+    def audit_file(self) -> Path:
+        return self.state_dir / "audit.jsonl"
+
+    @property
     def cache_dir(self) -> Path:
         return self.state_dir / "cache"
 

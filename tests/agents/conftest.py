@@ -11,6 +11,7 @@ import pytest
 from blackbox import Home, kill
 from live_stage import NOTE, Stage
 from real_agents import DRIVERS, PROGRAMS, ModelServer, Program, driver_for
+from real_agents.driver import ORDINARY_USER
 from real_agents.programs import INSTALL, folder
 
 
@@ -19,7 +20,7 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
     program: Program = request.param
     for part in program.required():
         if not part.installed:
-            absent(part)
+            absent(f"{part.name} is not in {folder()}; get it by {INSTALL} {part.name}")
     with tempfile.TemporaryDirectory(prefix="uc-agents-") as made:
         base = Path(made).resolve()
         base.chmod(0o755)
@@ -29,6 +30,8 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
         (project / "note.txt").write_text(f"{NOTE}\n", encoding="utf-8")
         with ModelServer(dialect=DRIVERS[program.agent].dialect) as model:
             driver = driver_for(program, home.folder, project, model)
+            if not driver.reachable():
+                absent(f"{ORDINARY_USER} cannot read {folder()}; install into another UC_AGENTS")
             driver.prepare()
             daemon = home.start("daemon", "run")
             try:
@@ -38,8 +41,7 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
                 kill(daemon)
 
 
-def absent(program: Program) -> None:
-    reason = f"{program.name} is not in {folder()}; get it by {INSTALL} {program.name}"
+def absent(reason: str) -> None:
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     pytest.skip(reason)

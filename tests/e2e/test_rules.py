@@ -22,9 +22,11 @@ def home(tmp_path: Path) -> Home:
 @pytest.fixture
 def daemon(home: Home) -> Iterator[subprocess.Popen[bytes]]:
     process = home.start("daemon", "run")
-    until(lambda: '"uptime_seconds"' in home.run("status", "--json").stdout)
-    yield process
-    kill(process)
+    try:
+        until(lambda: '"uptime_seconds"' in home.run("status", "--json").stdout)
+        yield process
+    finally:
+        kill(process)
 
 
 def until(true: Callable[[], bool], seconds: float = 40) -> None:
@@ -57,6 +59,23 @@ def test_exclude_by_project_agent_and_session(home: Home) -> None:
     assert sessions(second) == {two.session}
 
 
+def test_sub_agents_of_an_excluded_session_are_left_out_too(home: Home) -> None:
+    chat, other = ClaudeSession(home), ClaudeSession(home)
+    for one in (chat, other):
+        one.append(["hello"])
+    folder = chat.path.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    for place in (folder / "agent-a1.jsonl", chat.path.parent / "agent-b2.jsonl"):
+        record = {
+            "type": "user", "uuid": place.stem, "sessionId": chat.session, "cwd": "/w/app",
+            "agentId": place.stem[6:], "isSidechain": True, "message": {"content": "count"},
+            "timestamp": "2026-11-30T10:00:00.000Z",
+        }  # fmt: skip
+        place.write_text(json.dumps(record) + "\n")
+    home.run("daemon", "run", "--once", ULTRACONTEXT_CAPTURE_EXCLUDE_SESSIONS=chat.session)
+    assert [row["session_id"] for row in home.json("sessions", "--all")] == [other.session]
+
+
 def test_an_agent_that_is_not_known_is_refused(home: Home) -> None:
     refused = home.run("daemon", "run", "--once", ULTRACONTEXT_CAPTURE_AGENTS="cladue")
     assert refused.returncode == 2
@@ -72,6 +91,19 @@ def test_a_new_rule_says_how_many_captured_sessions_it_names(home: Home) -> None
     assert "2 captured sessions match" in done.stderr
     assert "ultracontext forget" in done.stderr
     assert len(sessions(home)) == 2
+
+
+def test_a_daemon_with_a_new_rule_says_what_it_names(home: Home) -> None:
+    ClaudeSession(home).append(["hello"])
+    home.once()
+    process = home.start("daemon", "run", ULTRACONTEXT_CAPTURE_EXCLUDE="/w")
+    try:
+        until(lambda: "captured-ignored" in home.run("status", "--json").stdout)
+        problems = {p["code"]: p for p in home.json("status")["problems"]}
+        assert "1 captured session matches" in problems["captured-ignored"]["message"]
+        assert "ultracontext forget" in problems["captured-ignored"]["hint"]
+    finally:
+        kill(process)
 
 
 def test_a_paused_project_is_captured_after_continue(

@@ -50,7 +50,7 @@ class Stage:
         while not true(messages := self.messages()):
             taken = time.monotonic() - began
             assert taken < WAIT_SECONDS, f"{what}: not stored in {taken:.0f} s: {brief(messages)}"
-            time.sleep(0.2)
+            time.sleep(0.4)
         self.waits[what] = round(time.monotonic() - began, 2)
 
     def wait_for_answer(self, text: str) -> None:

@@ -40,6 +40,8 @@ def known() -> dict[str, AgentSpec]:
 
 def broken() -> list[Broken]:
     """Third parties' agents that are installed and cannot be used, or not wholly, and why."""
+    if not entry_points(group=GROUP):  # the usual case: none of our own has to be loaded for it
+        return []
     return list(_found().broken)
 
 

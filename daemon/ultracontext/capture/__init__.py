@@ -3,7 +3,7 @@
 from ultracontext.capture.engine import CaptureEngine
 from ultracontext.capture.options import CaptureOptions, Progress
 from ultracontext.capture.rules import Rules
-from ultracontext.capture.status import CaptureStatus, Committed, Summary
+from ultracontext.capture.status import CaptureStatus, Committed, SourceError, Summary
 
 __all__ = [
     "CaptureEngine",
@@ -12,5 +12,6 @@ __all__ = [
     "Committed",
     "Progress",
     "Rules",
+    "SourceError",
     "Summary",
 ]

@@ -43,6 +43,8 @@ class Admission:
         self._folders: dict[Key, str] = {}
         self._taken: dict[Key, str] = {}
         """Sessions that the rules take, with their project; as of these rules."""
+        self._parents: dict[Key, str | None] = {}
+        """Whose sub-agent a session is; only while sessions are left out."""
         self._scouts: dict[Key, tuple[SessionReader, int]] = {}
         self._waiting: dict[Key, dict[int, Source]] = {}
         self._released: dict[int, Source] = {}
@@ -192,7 +194,7 @@ class Admission:
         key = _key(source, candidate)
         if key in self._waiting:
             return Verdict.WAIT
-        if key in self._stopped or self._left_out(source, key):
+        if key in self._stopped or self._left_out(source, candidate, key):
             return Verdict.IGNORE
         project = self._taken.get(key)
         if project is None:
@@ -205,9 +207,25 @@ class Admission:
             self._taken[key] = project
         return self._where(source, candidate, key, project)
 
-    def _left_out(self, source: Source, key: Key) -> bool:
-        hint = source.facts.parent_hint
-        return hint is not None and hint in self.rules.sessions and key[1] != hint
+    def _left_out(self, source: Source, candidate: Candidate, key: Key) -> bool:
+        """Whether a session is a sub-agent's of one that is left out."""
+        if not self.rules.sessions:
+            return False
+        if key not in self._parents:
+            parent = source.facts.parent_hint or self._parent_in(source, candidate, key)
+            if len(self._parents) > MOST_KNOWN:
+                self._parents = {}
+            self._parents[key] = parent
+        return self._parents[key] in self.rules.sessions
+
+    def _parent_in(self, source: Source, candidate: Candidate, key: Key) -> str | None:
+        """What the first record says, for agents whose folders do not."""
+        scout = source.spec.reader(key[1])
+        with suppress(Exception):  # a reader's bug must not cost the record
+            scout.feed(candidate.record, message_id(candidate.event_id))
+            facts = scout.facts()
+            return facts.parent_session if facts.relation == "subagent" else None
+        return None
 
     def _where(self, source: Source, candidate: Candidate, key: Key, project: str) -> Verdict:
         """A session that goes elsewhere: it stops in a folder that is left out, for good."""

@@ -36,10 +36,13 @@ class Walk:
         agents: Sequence[AgentSpec],
         roots: Mapping[str, Sequence[Path]],
         known: Callable[[str], SourceFacts | None],
+        unchanged: Callable[[str, os.stat_result], bool],
     ) -> None:
         self._agents = agents
         self._roots = roots
         self._known = known
+        self._unchanged = unchanged
+        """Whether a path is a source that is read to its end and has not changed since."""
         self.unreadable: list[tuple[str, str, str]] = []
         """(agent, path, reason) of this sweep."""
         self.folders: dict[str, bool] = {}
@@ -91,20 +94,23 @@ class Walk:
             try:
                 if entry.is_dir():
                     yield from self._folder(spec, root, entry.path, depth + 1, seen)
-                    continue
-                facts = self.classify(spec, root, entry.path)
-                if facts is not None:
-                    found = entry.stat()
-                    if stat.S_ISREG(found.st_mode):
-                        yield Found(
-                            spec, root, entry.path, look_of(entry.path, found, facts), facts
-                        )
+                elif (found := self._entry(spec, root, entry)) is not None:
+                    yield found
             except FileNotFoundError:
                 continue
             except OSError as error:
                 self.unreadable.append(
                     (spec.slug, entry.path, error.strerror or type(error).__name__)
                 )
+
+    def _entry(self, spec: AgentSpec, root: str, entry: os.DirEntry[str]) -> Found | None:
+        found = entry.stat()
+        if self._unchanged(entry.path, found) or not stat.S_ISREG(found.st_mode):
+            return None
+        facts = self.classify(spec, root, entry.path)
+        if facts is None:
+            return None
+        return Found(spec, root, entry.path, look_of(entry.path, found, facts), facts)
 
     def _file(self, spec: AgentSpec, root: str, path: str) -> Iterator[Found]:
         facts = self.classify(spec, root, path)

@@ -101,6 +101,8 @@ class CaptureEngine:
             rewritten=lambda source: self._enqueue(source, hot=True),
         )
         self._problems: dict[str, dict[str, str]] = {}
+        self._unmasked: set[int] = set()
+        """Sources set aside because they could not be masked."""
         self._store_retry_at = 0.0
         self._store_failures = 0
         self._last_sweep: datetime | None = None
@@ -146,6 +148,11 @@ class CaptureEngine:
         """As they hold now, with the ignore files that were met."""
         return self._admission.rules
 
+    @property
+    def busy(self) -> bool:
+        """Whether files wait to be read; safe to ask at any time."""
+        return self._queue.backlog(self._monotonic()).bytes > 0
+
     def listen(self, callback: Callable[[Sequence[Committed]], None]) -> None:
         """`callback` is called in the engine's thread after each commit, with what it holds."""
         self._listeners.append(callback)
@@ -158,7 +165,7 @@ class CaptureEngine:
             paused=self._paused,
             paused_projects=self._admission.paused,
             waiting=self._admission.waiting,
-            watcher=self._watcher.mode if self._watcher is not None else "polling: not started",
+            watcher=self._watcher.mode if self._watcher is not None else "polling: by setting",
             backlog_bytes=backlog.bytes,
             backlog_seconds=backlog.seconds,
             sources=len(self._registry),
@@ -382,9 +389,17 @@ class CaptureEngine:
 
     def _went_well(self, source: Source, part: Slice) -> bool:
         self._problems.pop(f"source:{source.saved.source_id}", None)
+        self._masks_again(source)
         if not part.more:
             self._at_end(source, bool(part.records) or part.change is Change.REWRITTEN)
         return part.more
+
+    def _masks_again(self, source: Source) -> None:
+        """The one problem of all sources that could not be masked ends with the last of them."""
+        if self._unmasked:
+            self._unmasked.discard(source.saved.source_id)
+            if not self._unmasked:
+                self._problems.pop("redaction", None)
 
     def _take_masked(self, source: Source, part: Slice, masked: list[MaskedRecord]) -> None:
         """What the pipeline brings."""
@@ -444,6 +459,7 @@ class CaptureEngine:
                 return False
             case FileNotFoundError():
                 self._registry.lost(source)
+                self._masks_again(source)
                 source.waiting_since = 0.0
             case RedactionError():
                 source.restore()
@@ -496,6 +512,8 @@ class CaptureEngine:
             log.warning(
                 "source_set_aside", agent=source.spec.slug, code=code, position=source.position
             )
+        if code == "redaction":
+            self._unmasked.add(source.saved.source_id)
         key = "redaction" if code == "redaction" else f"source:{source.saved.source_id}"
         self._problem(key, code, f"{source.spec.slug}: {message}", hint)
         self._queue.sleep(source)

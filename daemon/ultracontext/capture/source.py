@@ -99,6 +99,8 @@ class Source:
     dirty: bool = False
     seen: Look | None = None
     """The file as of the last look that found nothing left to do."""
+    sweep: int = 0
+    """Number of the last sweep that met it."""
     verify_from: bool = False
     """Changed while nobody looked: to be compared with what was read of it, once it is read on."""
     grown_at: float = 0.0

@@ -18,7 +18,7 @@ from ultracontext.settings import Settings, load_settings
 if TYPE_CHECKING:
     from ultracontext.capture.whereabouts import Places
     from ultracontext.redaction import Redactor
-    from ultracontext.store.base import SpaceStore
+    from ultracontext.store.base import ContextRow, SpaceStore
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,11 +66,23 @@ class Workspace:
     @cached_property
     def redactor(self) -> Redactor:
         """Today's rules; what is read from the store is masked by them once more."""
-        from ultracontext.redaction import load_redactor
-        from ultracontext.redaction.fingerprint import load_secret
+        from ultracontext.runtime.masking import open_redactor
 
-        secret = load_secret(self.paths.secret_file)
-        return load_redactor(secret, cache_dir=self.paths.cache_dir, engine=self.settings.engine)
+        return open_redactor(self.paths, self.settings)
+
+    @cached_property
+    def rule_set(self) -> int:
+        """The number of today's rules, without loading them where it is known."""
+        from ultracontext.runtime.masking import known_rule_set
+
+        known = known_rule_set(self.paths, self.settings)
+        return self.redactor.rule_set if known is None else known
+
+    def masked(self, row: ContextRow) -> ContextRow:
+        """A row of a list, masked again where older rules wrote it."""
+        from ultracontext.store.masking import masked_if_behind
+
+        return masked_if_behind(row, self.rule_set, lambda: self.redactor)
 
     def places(self) -> Places:
         """Looks up where captured sessions are now."""

@@ -217,6 +217,6 @@ class AgentSpec:
     packages: Sequence[str] = ()
     """Names of its npm packages."""
     installs: Sequence[str] = ()
-    """Folders below the home that hold one entry a version, named by it."""
+    """Folders below the home that hold one entry a version, named by it, or a `node_modules`."""
     versions: Sequence[str] = ()
     """Versions that were run, with evidence in `compat`."""

@@ -232,12 +232,15 @@ class Redactor:
         )
 
     def with_companions(self, record: MaskedRecord, files: Mapping[str, bytes]) -> MaskedRecord:
-        """The record once more, with the files that it refers to, masked like itself."""
+        """The record once more, with the files that it refers to, masked like itself.
+
+        `digest` stays that of the record's own bytes: a copy whose companions differ is no other
+        record.
+        """
         counts = Counter(record.masks)
         fields = {name: getattr(record, name) for name in MaskedRecord.__slots__[1:]}
         fields["companions"] = {k: self._opaque(v, counts) for k, v in files.items()}
         fields["masks"] = dict(counts)
-        fields["digest"] = self.scanner.fingerprints.record(record.digest, files)
         return _mint(**fields)
 
     def redact_any(self, raw: RawRecord) -> MaskedRecord:

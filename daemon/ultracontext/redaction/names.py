@@ -84,7 +84,7 @@ _JOINED = re.compile(
 @lru_cache(maxsize=8192)
 def nature(name: str) -> Nature:
     """What a value of this name would be: a password, another secret, or nothing of the kind."""
-    if len(name) > 120:
+    if len(name) > 120 or "[redacted:" in name:  # a mask in a key says nothing of its value
         return ""
     words = [word.lower() for word in _WORD.findall(name)]
     for index in range(len(words) - 1, -1, -1):

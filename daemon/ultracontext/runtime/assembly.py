@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,8 +14,10 @@ from ultracontext.capture import CaptureEngine, CaptureOptions
 from ultracontext.errors import SettingsError
 from ultracontext.formats import AgentSpec
 from ultracontext.paths import Paths
-from ultracontext.redaction import Redactor, load_redactor
+from ultracontext.redaction import Redactor
 from ultracontext.redaction.fingerprint import load_secret
+from ultracontext.runtime.audit import note_redaction
+from ultracontext.runtime.masking import open_redactor
 from ultracontext.runtime.roots import agent_roots
 from ultracontext.runtime.rules import capture_rules
 from ultracontext.settings import Settings
@@ -52,10 +55,13 @@ def capture_line(setup: Setup) -> Iterator[Line]:
     place = local_store(setup)
     logs.adopt()
     secret = load_secret(setup.paths.secret_file)
-    redactor = load_redactor(secret, cache_dir=setup.paths.cache_dir, engine=setup.settings.engine)
+    redactor = open_redactor(setup.paths, setup.settings, secret)
+    _note_masking(setup)
     store = open_store(place, migrate=True)
     try:
         space = store.within(LOCAL_SPACE)
+        if setup.settings.redaction.enabled:
+            space.remask_names(redactor)  # before capture reads them
         roots = agent_roots(setup.settings, setup.env, setup.home, known())
         engine = CaptureEngine(
             store=space,
@@ -70,6 +76,13 @@ def capture_line(setup: Setup) -> Iterator[Line]:
         )
     finally:
         store.close()
+
+
+def _note_masking(setup: Setup) -> None:
+    """Into the audit log, when masking is off or on again."""
+    settings = setup.settings
+    origin = settings.origins.get("redaction.enabled", "default")
+    note_redaction(setup.paths, enabled=settings.redaction.enabled, origin=origin, pid=os.getpid())
 
 
 def local_store(setup: Setup) -> str | Path:
@@ -102,5 +115,6 @@ def capture_options(settings: Settings, home: Path) -> CaptureOptions:
         backfill=capture.backfill,
         dedup_ttl_seconds=capture.dedup_ttl_seconds,
         sweep_seconds=capture.sweep_seconds,
+        watch=capture.watch,
         rules=capture_rules(settings, home),
     )

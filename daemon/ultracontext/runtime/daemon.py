@@ -19,7 +19,7 @@ import msgspec
 
 from ultracontext import __version__
 from ultracontext.agents import known
-from ultracontext.capture import Committed, Progress, Summary
+from ultracontext.capture import Committed, Progress, SourceError, Summary
 from ultracontext.capture.whereabouts import Places
 from ultracontext.errors import (
     FatalError,
@@ -37,6 +37,8 @@ from ultracontext.runtime.hub import Hub
 from ultracontext.runtime.listing import session_rows
 from ultracontext.runtime.lock import DaemonLock, Holder, holding
 from ultracontext.runtime.upkeep import Upkeep
+from ultracontext.runtime.waiting import until_masking
+from ultracontext.store.masking import masked_row
 
 log = get_logger(__name__)
 
@@ -59,8 +61,12 @@ def run_once(
         capture_line(setup) as line,
     ):
         summary = line.engine.run_once(progress=progress, stop=stop)
+        upkeep = Upkeep(line, gently=False)
         if not stop.is_set():
-            Upkeep(line).once(stop)
+            upkeep.once(stop)
+        if upkeep.problem is not None:
+            place = SourceError(agent="", path="", position=0, code="redaction")
+            summary.errors.append(place)
     return summary, stop.is_set()
 
 
@@ -78,7 +84,10 @@ def run_daemon(setup: Setup) -> int:
         _refuse_beside_another(setup)
         if earlier is not None:
             log.warning("lock-taken-over", pid=earlier.pid)
-        with capture_line(setup) as line:
+        masking = until_masking(setup, _signals_to)
+        if masking is None:
+            return 0
+        with capture_line(masking) as line:
             if early.is_set():
                 return 0
             return asyncio.run(Daemon(line, lock).run())
@@ -228,9 +237,10 @@ class Daemon:
         )
 
     def _sessions(self, limit: int) -> list[dict[str, Any]]:
-        space = self._line.space
+        space, redactor = self._line.space, self._line.redactor
         places = Places(known(), self._line.roots)
-        return session_rows(space, space.contexts(limit=limit, children=True), places)
+        rows = [masked_row(row, redactor) for row in space.contexts(limit=limit, children=True)]
+        return session_rows(space, rows, places)
 
     def _status(self) -> dict[str, Any]:
         setup, now = self._line.setup, self._line.engine.status()
@@ -241,6 +251,8 @@ class Daemon:
         except StoreError as error:
             problems.append(health.problem(error.code, error.message, error.hint))
         problems += health.standing_problems(setup.paths, setup.settings)
+        if self._upkeep.problem is not None:
+            problems.append(self._upkeep.problem)
         problems += health.ignored_problems(self._upkeep.ignored)
         return {
             "daemon": {
@@ -266,7 +278,12 @@ class Daemon:
                 "skipped": now.skipped,
                 "last_sweep_at": now.last_sweep_at,
             },
-            "redaction": {"enabled": True, "rules": self._line.redactor.rules},
+            "redaction": health.masking(
+                setup.settings,
+                self._line.space,
+                self._line.redactor.rule_set,
+                self._line.redactor.rules,
+            ),
             "remote": health.remote(setup.settings),
             "dedup": dedup,
             "store": health.store(setup.paths),

@@ -6,8 +6,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from ultracontext.agents import broken
-from ultracontext.errors import UltraContextError
+from ultracontext.errors import StoreError, UltraContextError
 from ultracontext.paths import Paths
 from ultracontext.settings import Settings
 
@@ -32,12 +31,37 @@ def stopped(paths: Paths, settings: Settings, dedup: dict[str, Any]) -> dict[str
             "backlog_bytes": None,
             "backlog_seconds": None,
         },
-        "redaction": {"enabled": True, "rules": None},
+        "redaction": masking(settings, None, None, None),
         "remote": remote(settings),
         "dedup": dedup,
         "store": store(paths),
         "problems": standing_problems(paths, settings),
     }
+
+
+def masking(
+    settings: Settings, space: SpaceStore | None, rule_set: int | None, rules: int | None
+) -> dict[str, Any]:
+    """`behind`: stored rows that older rules masked; null when it is not known, or masking off."""
+    enabled, behind = settings.redaction.enabled, None
+    if enabled and space is not None and rule_set is not None:
+        try:
+            behind = space.behind(rule_set)
+        except StoreError:
+            behind = None
+    return {"enabled": enabled, "rules": rules if enabled else 0, "behind": behind}
+
+
+def masking_problems(settings: Settings) -> list[dict[str, str]]:
+    if settings.redaction.enabled:
+        return []
+    return [
+        problem(
+            "redaction-off",
+            "masking is off: secrets are stored as they are",
+            "Turn it on by `ultracontext config set redaction.enabled true`, and restart",
+        )
+    ]
 
 
 def remote(settings: Settings) -> dict[str, Any]:
@@ -65,7 +89,12 @@ def remote_problems(settings: Settings) -> list[dict[str, str]]:
 
 def standing_problems(paths: Paths, settings: Settings) -> list[dict[str, str]]:
     """What is wrong whether a daemon runs or not."""
-    return [*remote_problems(settings), *disk_problems(paths), *agent_problems()]
+    return [
+        *masking_problems(settings),
+        *remote_problems(settings),
+        *disk_problems(paths),
+        *agent_problems(),
+    ]
 
 
 def ignored_problems(count: int) -> list[dict[str, str]]:
@@ -84,6 +113,8 @@ def paused_projects(space: SpaceStore) -> list[str]:
 
 def agent_problems() -> list[dict[str, str]]:
     """Third parties' agents that cannot be used, or not wholly."""
+    from ultracontext.agents import broken
+
     return [
         problem(
             "agent-broken",

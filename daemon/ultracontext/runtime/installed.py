@@ -15,7 +15,7 @@ LONGEST_BYTES = 1 << 20
 MODULES = "node_modules"
 BESIDE = (
     ".npm-global/lib", ".local/lib", ".npm/lib", ".volta/tools/shared", ".bun/install/global",
-    ".claude/local", ".local/share/pnpm/global/5", "Library/pnpm/global/5",
+    ".local/share/pnpm/global/5", "Library/pnpm/global/5",
 )  # fmt: skip
 """Folders below the home that hold `node_modules` of programs."""
 MANY = (".nvm/versions/node", ".local/share/fnm/node-versions", ".asdf/installs/nodejs")
@@ -41,7 +41,8 @@ def installed(spec: AgentSpec, env: Mapping[str, str], home: Path) -> list[Insta
 
 
 def _packages(spec: AgentSpec, env: Mapping[str, str], home: Path) -> Iterator[Installed]:
-    for root in _module_roots(env, home):
+    roots = [*_module_roots(env, home), *(home / name for name in spec.installs)]
+    for root in roots:
         for name in spec.packages:
             folder = root / MODULES / name
             version = _version_in(folder / "package.json")

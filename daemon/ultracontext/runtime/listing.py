@@ -34,7 +34,7 @@ def fresh_row(space: SpaceStore, row: ContextRow, redactor: Callable[[], Redacto
     from ultracontext.store.session import compute_facts
 
     facts = compute_facts(space, row, redactor())
-    return msgspec.structs.replace(row, facts=facts, stale=False)
+    return msgspec.structs.replace(row, facts=facts, stale=False, rule_set=redactor().rule_set)
 
 
 def with_place(

@@ -1,4 +1,5 @@
-"""What the daemon does beside capture: facts of stale sessions, care of the store.
+"""What the daemon does beside capture: masks older rows again, computes facts of stale sessions,
+takes care of the store.
 
 Capture itself purges the dedup table and relates forks.
 """
@@ -6,18 +7,25 @@ Capture itself purges the dedup table and relates forks.
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 
 from ultracontext.capture import Rules
-from ultracontext.errors import StoreError
+from ultracontext.errors import RedactionError, StoreError
 from ultracontext.logs import get_logger
 from ultracontext.runtime.assembly import Line
 from ultracontext.runtime.ignored import captured_ignored
+from ultracontext.runtime.memory import give_back_memory
 from ultracontext.store.session import refresh_facts
 
 log = get_logger(__name__)
 
 AT_ONCE = 20
+SHARE = 0.5
+"""Of a core, for masking again while a daemon runs."""
+BUSY_SECONDS = 1.0
+"""How long a step waits at most for capture to have nothing left to do."""
+LOOK_SECONDS = 0.05
 
 
 class Upkeep:
@@ -26,8 +34,12 @@ class Upkeep:
     PAUSE_SECONDS = 30.0
     LONGEST_SECONDS = 86400.0
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: Line, *, gently: bool = True) -> None:
         self._line = line
+        self._gently = gently
+        """Beside live capture, which goes first."""
+        self.problem: dict[str, str] | None = None
+        """Why rows could not be masked again, as of the last pass."""
         self._counted: Rules | None = None
         self.ignored = 0
         """Captured sessions that a rule leaves out, as of the last pass."""
@@ -36,11 +48,41 @@ class Upkeep:
         """One pass; a store that refuses ends it, and the next one tries again."""
         try:
             self._count_ignored()
+            self._remask(stop)
             self._freshen(stop)
             if not stop.is_set():
                 self._line.store.maintain()
+                give_back_memory()
         except StoreError as error:
             log.warning("upkeep-stopped", code=error.code)
+
+    def _remask(self, stop: threading.Event) -> None:
+        """Rows that older rules masked; nothing when masking is off."""
+        if not self._line.setup.settings.redaction.enabled:
+            return
+        rows, begun = 0, time.monotonic()
+        try:
+            for done in self._line.space.remask(self._line.redactor):
+                rows += done
+                if stop.is_set():
+                    return
+                if self._gently:
+                    self._give_way(stop, time.monotonic() - begun)
+                begun = time.monotonic()
+        except RedactionError as error:
+            self.problem = {"code": error.code, "message": error.message, "hint": error.hint}
+            log.warning("remask-stopped", code=error.code)
+            return
+        self.problem = None
+        if rows:
+            log.info("remasked", events=rows)
+
+    def _give_way(self, stop: threading.Event, spent: float) -> None:
+        """Waits for its share, and while files wait to be read."""
+        stop.wait(spent * (1 - SHARE) / SHARE)
+        until = time.monotonic() + BUSY_SECONDS
+        while self._line.engine.busy and time.monotonic() < until and not stop.is_set():
+            stop.wait(LOOK_SECONDS)
 
     def _count_ignored(self) -> None:
         """Once for each state of the rules."""

@@ -1,5 +1,6 @@
 """Settings: defaults, config.toml, environment and flags in one frozen value."""
 
+from ultracontext.settings.custom import CustomRule, CustomRules
 from ultracontext.settings.load import all_keys, find_key, load_settings, variable_of
 from ultracontext.settings.schema import (
     LOG_LEVELS,
@@ -14,6 +15,8 @@ __all__ = [
     "LOG_LEVELS",
     "AgentSettings",
     "CaptureSettings",
+    "CustomRule",
+    "CustomRules",
     "Settings",
     "Value",
     "all_keys",

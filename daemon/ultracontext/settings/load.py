@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Collection, Mapping
@@ -117,6 +118,8 @@ def _typed(key: str, default: Value, value: Any) -> Value:
         if isinstance(value, (list, tuple)) and all(isinstance(part, str) for part in value):
             return tuple(value)
         raise SettingsError(f"{key} is a list of texts", hint='Write it like ["a", "b"]')
+    if isinstance(default, bool):
+        return _truth(key, value)
     if isinstance(default, int):
         if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,18}\s*", value, re.ASCII):
             return int(value)
@@ -128,6 +131,16 @@ def _typed(key: str, default: Value, value: Any) -> Value:
     raise SettingsError(f"{key} is a text")
 
 
+def _truth(key: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in ("true", "1", "yes", "on"):
+        return True
+    if isinstance(value, str) and value.strip().lower() in ("false", "0", "no", "off"):
+        return False
+    raise SettingsError(f"{key} is true or false")
+
+
 def _flatten(tables: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, table in tables.items():
@@ -135,8 +148,23 @@ def _flatten(tables: Mapping[str, Any]) -> dict[str, Any]:
             flat[name] = table
         elif name == "agents":
             flat |= _flatten_agents(table)
+        elif name == "redaction":
+            flat |= _flatten_redaction(table)
         else:
             flat |= {f"{name}.{key}": value for key, value in table.items()}
+    return flat
+
+
+def _flatten_redaction(table: Mapping[str, Any]) -> dict[str, Any]:
+    """`[redaction.allow]` as keys of its own, `[[redaction.rules]]` as a list of texts."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if key == "allow" and isinstance(value, dict):
+            flat |= {f"redaction.allow_{name}": part for name, part in value.items()}
+        elif key == "rules" and isinstance(value, list):
+            flat["redaction.rules"] = [json.dumps(rule, default=str) for rule in value]
+        else:
+            flat[f"redaction.{key}"] = value
     return flat
 
 
@@ -192,10 +220,12 @@ def _build(
         else:
             sections.setdefault(head, {})[name] = value
     built: dict[str, Any] = {n: Settings.SECTIONS[n](**values) for n, values in sections.items()}
-    return Settings(
+    settings = Settings(
         **built,
         agents={slug: AgentSettings(**values) for slug, values in agents.items()},
         api_key=env.get("ULTRACONTEXT_API_KEY") or None,
         base_url=env.get("ULTRACONTEXT_BASE_URL") or None,
         origins=dict(origins),
     )
+    settings.check()
+    return settings

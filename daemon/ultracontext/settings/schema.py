@@ -7,6 +7,12 @@ from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
 from ultracontext.errors import SettingsError
+from ultracontext.settings.custom import (
+    CustomRules,
+    checked_allow,
+    checked_keys,
+    checked_rules,
+)
 from ultracontext.settings.times import parse_duration
 
 Value = str | int | tuple[str, ...]
@@ -25,6 +31,8 @@ class CaptureSettings:
     """What lies there at the first start: `all`, `new` (nothing), or not older than a duration."""
     dedup_ttl: str = "30d"
     """How long a seen record is remembered in the dedup table."""
+    watch: bool = True
+    """Take file events; false means polling only, as on network file systems."""
     sweep: str = "30s"
     """Pause between two sweeps of the agents' folders."""
     agents: tuple[str, ...] = ()
@@ -117,16 +125,47 @@ class LogSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedactionSettings:
-    """How secrets are looked for. Which ones are is not a setting."""
+    """How secrets are looked for, and what a person adds to our rules or takes from them."""
 
+    enabled: bool = True
+    """False: nothing is masked. For a store that stays on this machine only."""
     engine: str = "auto"
     """`auto`: the fastest that runs here. Both find the same."""
+    keys: tuple[str, ...] = ()
+    """Names whose values are secrets, besides those that are known."""
+    rules: tuple[str, ...] = ()
+    """`[[redaction.rules]]`, each as JSON."""
+    allow_values: tuple[str, ...] = ()
+    """`[redaction.allow]` `values`: texts that are no secrets."""
+    allow_paths: tuple[str, ...] = ()
+    """`paths`: globs on agents' files whose records are not masked."""
+    allow_rules: tuple[str, ...] = ()
+    """`rules`: names of rules that are not applied."""
 
     def check(self) -> None:
         if self.engine not in ENGINES:
             raise SettingsError(
                 f"redaction.engine is {self.engine!r}", hint=f"One of {', '.join(ENGINES)}"
             )
+        if self.custom:
+            checked_keys(self.keys)
+            checked_rules(self.rules)
+            checked_allow(self.allow_values, self.allow_paths)
+
+    @property
+    def custom(self) -> CustomRules | None:
+        """What the person adds and takes away; None when that is nothing."""
+        if not (
+            self.keys or self.rules or self.allow_values or self.allow_paths or self.allow_rules
+        ):
+            return None
+        return CustomRules(
+            rules=checked_rules(self.rules),
+            keys=self.keys,
+            allow_values=self.allow_values,
+            allow_paths=self.allow_paths,
+            allow_rules=self.allow_rules,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +224,14 @@ class Settings:
             rows += [(f"{name}.{f.name}", getattr(section, f.name)) for f in fields(section)]
         rows += [(f"agents.{slug}.roots", self.agents[slug].roots) for slug in sorted(self.agents)]
         return rows
+
+    def check(self) -> None:
+        """What no section can see alone."""
+        if self.remote.url and not self.redaction.enabled:
+            raise SettingsError(
+                "redaction.enabled is false and remote.url is set",
+                hint="Masking can be off for a local store only; unset one of them",
+            )
 
     @property
     def engine(self) -> str | None:

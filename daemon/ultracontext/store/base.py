@@ -12,8 +12,9 @@ from typing import Any, Protocol
 
 import msgspec
 
+from ultracontext.chain import Remask
 from ultracontext.model import Base, ContextId, EventId, SessionFacts
-from ultracontext.redaction import MaskedRecord
+from ultracontext.redaction import MaskedRecord, Redactor
 
 LOCAL_SPACE = "local"
 """The space that holds what this machine captures."""
@@ -120,6 +121,8 @@ class ContextRow(msgspec.Struct, kw_only=True):
     """`facts` lag behind the nodes, or were made by another state of the reader's code."""
     parent_id: ContextId | None
     stored_at: datetime
+    rule_set: int | None = None
+    """Rules under which all of it is masked; None: several, or not known."""
 
 
 class StoredNode(msgspec.Struct, kw_only=True):
@@ -146,6 +149,18 @@ class StoredNode(msgspec.Struct, kw_only=True):
     too_large: tuple[int, str] | None = None
     time_inherited: bool = False
     """`time_ms` is that of the node before, or of the file, because the record has none."""
+
+
+class MarkRow(msgspec.Struct, kw_only=True, frozen=True):
+    """A mask that stands in one context."""
+
+    kind: str
+    fingerprint: str
+    """8 hex digits."""
+    context_id: ContextId
+    count: int
+    first_at: datetime
+    last_at: datetime
 
 
 class DedupStatus(msgspec.Struct, kw_only=True):
@@ -228,6 +243,35 @@ class SpaceStore(Protocol):
 
     def source_paths(self, contexts: Sequence[ContextId]) -> dict[ContextId, list[str]]:
         """Masked paths of the sources that brought a context's first and last nodes."""
+
+    # masks
+    def behind(self, rule_set: int) -> int:
+        """Captured rows that are masked under other rules; cheap, and where there are very many an
+        upper bound."""
+
+    def remask_names(self, redactor: Redactor) -> None:
+        """Masks again what is not a node's: paths of sources, notes of capture, names of kinds.
+
+        To be called before capture reads them; quick, and does nothing when it was done."""
+
+    def remask(self, redactor: Redactor) -> Iterator[int]:
+        """Masks rows again that are behind, a bounded step (one transaction of ≤ 50 ms) at each
+        turn; gives how many rows it looked at.
+
+        It may be left at any step: what is done is stored, and the next one goes on there. At the
+        end no byte of what was masked is left in the files. Raises RedactionError."""
+
+    def remasks(self, context_id: ContextId) -> list[Remask]:
+        """What was recorded of a context's re-masking, oldest first."""
+
+    def marks(self) -> list[MarkRow]:
+        """Every mask in every context, those of one secret together."""
+
+    def keep_digests(self, digests: Sequence[bytes]) -> None:
+        """Whole keyed digests of masked secrets; never leave this machine."""
+
+    def digests(self) -> dict[str, list[str]]:
+        """The same as hex, by the 8 digits that a mask shows."""
 
 
 class Store(Protocol):

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from ultracontext.chain import Remask
 from ultracontext.errors import NotFoundError, StoreError
 from ultracontext.model import (
     Base,
@@ -19,7 +20,7 @@ from ultracontext.model import (
     SessionFacts,
     captured_context_id,
 )
-from ultracontext.redaction import join_parts
+from ultracontext.redaction import Redactor, join_parts
 from ultracontext.store import readers
 from ultracontext.store.base import (
     CaptureBatch,
@@ -29,6 +30,7 @@ from ultracontext.store.base import (
     Event,
     FactsUpdate,
     KnownEvent,
+    MarkRow,
     StoredNode,
 )
 from ultracontext.store.values import (
@@ -116,6 +118,7 @@ class MemorySpaceStore:
         self._sources: dict[int, Checkpoint] = {}
         self._notes: dict[str, bytes] = {}
         self._totals: dict[str, int] = {}
+        self._digests: set[bytes] = set()
         self._next_source = 1
         self._hits = 0
         self._purged_at: datetime | None = None
@@ -337,6 +340,32 @@ class MemorySpaceStore:
                 nodes = [node for places in self._roots[context].places for node in places]
                 known = sorted({int(node.source_path) for node in nodes})
                 found[context] = [self._sources[n].path for n in known if n in self._sources]
+        return found
+
+    # masks: this store is never older than its program
+
+    def behind(self, rule_set: int) -> int:
+        return 0
+
+    def remask_names(self, redactor: Redactor) -> None:
+        """There is nothing to do."""
+
+    def remask(self, redactor: Redactor) -> Iterator[int]:
+        return iter(())
+
+    def remasks(self, context_id: ContextId) -> list[Remask]:
+        return []
+
+    def marks(self) -> list[MarkRow]:
+        return []
+
+    def keep_digests(self, digests: Sequence[bytes]) -> None:
+        self._digests.update(digests)
+
+    def digests(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for digest in sorted(self._digests):
+            found.setdefault(digest.hex()[:8], []).append(digest.hex())
         return found
 
 

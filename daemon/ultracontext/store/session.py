@@ -19,6 +19,7 @@ from ultracontext.model import Message, MessageId, SessionFacts, message_id
 from ultracontext.redaction import MaskedRecord, Redactor
 from ultracontext.store.base import ContextRow, FactsUpdate, SpaceStore, StoredNode
 from ultracontext.store.beginning import Beginnings, Piece, spec_of
+from ultracontext.store.masking import masked_row
 from ultracontext.store.values import moment
 
 NOT_CAPTURED = "The beginning of this session was not captured."
@@ -56,6 +57,7 @@ def read_session(
     agent would send to the model now.
 
     Memory grows with the session; `native_records` and `unsettled` go through it piece by piece."""
+    row = masked_row(row, redactor)
     if raw:
         records = list(native_records(store, row, redactor))
         return Session(row=row, facts=row.facts, messages=[], records=records)

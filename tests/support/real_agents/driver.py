@@ -168,6 +168,11 @@ class Driver(ABC):
         person = pwd.getpwnam(ORDINARY_USER)
         return {"user": person.pw_uid, "group": person.pw_gid, "extra_groups": []}
 
+    def reachable(self) -> bool:
+        """Whether the one who runs the program may read it: root's folders are closed."""
+        look = ["/usr/bin/test", "-r", str(self.program.executable)]
+        return subprocess.run(look, check=False, **self.identity()).returncode == 0
+
     def own(self, *folders: Path) -> None:
         if os.getuid() == 0:
             subprocess.run(["chown", "-R", f"{ORDINARY_USER}:", *map(str, folders)], check=True)

@@ -82,6 +82,7 @@ def test_other_secrets(name: str) -> None:
         "path",
         "pattern",
         "x" * 200,
+        "MY_TOKEN=[redacted:github-token:00000000]",
     ],
 )
 def test_other_names(name: str) -> None:

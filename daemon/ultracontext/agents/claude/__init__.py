@@ -26,7 +26,7 @@ SPEC = AgentSpec(
     lookups=lookups,
     listing=listing,
     packages=("@anthropic-ai/claude-code",),
-    installs=(".local/share/claude/versions",),
+    installs=(".local/share/claude/versions", ".claude/local"),
     versions=tuple(met.version for met in MET),
 )
 

@@ -23,9 +23,10 @@ Project = Annotated[
 
 @app.command("pause")
 def pause(project: Project = None, json: Json = False) -> None:
-    """Stops reading; what is written meanwhile is captured after `continue`.
+    """Stops reading until `continue`.
 
-    A project stays paused over restarts of the daemon, capture as a whole does not."""
+    What is written meanwhile is captured then. A project stays paused over restarts of the daemon,
+    capture as a whole does not."""
     done = "Paused" if project is None else f"Paused {project}"
     _ask("/pause", project, as_json=json, done=f"{done}. `ultracontext capture continue` goes on.")
 

@@ -49,7 +49,8 @@ def _collect(place: Workspace) -> list[dict[str, Any]]:
 
     specs = known()
     with place.reading() as space:
-        rows = [] if space is None else space.contexts(limit=0, children=True)
+        found_rows = [] if space is None else space.contexts(limit=0, children=True)
+        rows = [place.masked(row) for row in found_rows]
     found = met(specs.values(), rows)
     return [
         {

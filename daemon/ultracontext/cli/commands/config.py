@@ -56,7 +56,7 @@ def get(key: Annotated[str, typer.Argument(metavar="KEY")], json: Json = False) 
         for item in value:
             output.write(output.one_line(item))
     else:
-        output.write(output.one_line(str(value)))
+        output.write(output.one_line(value if isinstance(value, str) else _toml(value)))
 
 
 @app.command("set")
@@ -129,6 +129,8 @@ def _shown(key: str, value: Any) -> Value:
 
 
 def _toml(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
     if isinstance(value, tuple):

@@ -12,6 +12,7 @@ from ultracontext.cli import output
 from ultracontext.cli.commands.status import print_status, size
 from ultracontext.cli.group import UsageError, command_app
 from ultracontext.cli.workspace import Workspace, workspace
+from ultracontext.errors import RedactionError
 from ultracontext.settings import Settings
 
 app = command_app(help="Run, start and stop the daemon that captures sessions.")
@@ -79,7 +80,19 @@ def _run_once(place: Workspace, settings: Settings, *, as_json: bool, quiet: boo
     else:
         for line in _summary(summary):
             output.write(line)
+    _check_masked(summary)
     return 130 if interrupted else 0
+
+
+def _check_masked(summary: Any) -> None:
+    """What could not be masked was left out, and that is a failure."""
+    failed = sum(error.code == "redaction" for error in summary.errors)
+    if failed:
+        raise RedactionError(
+            f"{failed} source{'s' if failed > 1 else ''} could not be masked, so nothing of"
+            f" {'them' if failed > 1 else 'it'} was stored",
+            hint="`ultracontext daemon logs` names the cause; run it again when that is mended",
+        )
 
 
 def _summary(summary: Any) -> list[str]:

@@ -127,7 +127,11 @@ def _rows(
     placed = with_place(space, found, place.places())
     kept = islice((pair for pair in placed if wanted is None or wanted(pair[1])), limit or None)
     return placed_rows(
-        space, [(fresh_row(space, row, lambda: place.redactor), where) for row, where in kept]
+        space,
+        [
+            (place.masked(fresh_row(space, row, lambda: place.redactor)), where)
+            for row, where in kept
+        ],
     )
 
 

@@ -133,7 +133,7 @@ def session_json(row: ContextRow, found: Any) -> dict[str, Any]:
     import msgspec
 
     facts = found.facts
-    metadata = {key: value for key, value in msgspec.to_builtins(facts).items() if key != "base"}
+    metadata = {k: v for k, v in msgspec.to_builtins(facts).items() if k not in ("base", "traits")}
     metadata |= {"source": row.agent, "nodes": row.nodes, "parent_id": row.parent_id}
     return {
         "id": row.context_id,

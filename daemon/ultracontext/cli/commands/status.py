@@ -69,6 +69,7 @@ def _silent(error: TransportError) -> dict[str, str]:
 
 def _without_daemon(place: Workspace) -> dict[str, Any]:
     from ultracontext.runtime import health
+    from ultracontext.runtime.masking import known_rule_set
 
     if not place.paths.store_file.exists():
         return health.stopped(place.paths, place.settings, health.no_dedup())
@@ -80,6 +81,8 @@ def _without_daemon(place: Workspace) -> dict[str, Any]:
             if space is not None:
                 found["dedup"] = msgspec.to_builtins(space.dedup_status())
                 found["capture"]["paused_projects"] = health.paused_projects(space)
+                rules = known_rule_set(place.paths, place.settings)
+                found["redaction"] = health.masking(place.settings, space, rules, None)
     except UltraContextError as error:
         found["problems"].append(health.problem(error.code, error.message, error.hint))
     return found
@@ -88,12 +91,11 @@ def _without_daemon(place: Workspace) -> dict[str, Any]:
 def human(found: dict[str, Any]) -> list[str]:
     """The lines for a person."""
     daemon, capture, remote, dedup = (found[k] for k in ("daemon", "capture", "remote", "dedup"))
-    rules = found["redaction"]["rules"]
     rows = [
         ("Daemon", _daemon(daemon)),
         ("Capture", _capture(capture)),
         *[("Paused", folder) for folder in capture.get("paused_projects", [])],
-        ("Redaction", "on" + (f", {rules} rules" if rules is not None else "")),
+        ("Redaction", _redaction(found["redaction"])),
         ("Store", f"{found['store']['path']}, {size(found['store']['bytes'])}"),
         ("Dedup", f"{dedup['rows']} rows, {dedup['hits']} hits, {_purged(dedup['purged_at'])}"),
         ("Remote", remote["url"] or "none: nothing leaves this machine"),
@@ -111,6 +113,14 @@ def _daemon(daemon: dict[str, Any]) -> str:
     if not daemon["running"]:
         return "not running; start it by `ultracontext daemon start`"
     return f"running, pid {daemon['pid']}, version {daemon['version']}"
+
+
+def _redaction(redaction: dict[str, Any]) -> str:
+    if not redaction["enabled"]:
+        return "off: secrets are stored as they are"
+    rules, behind = redaction["rules"], redaction.get("behind")
+    text = "on" + (f", {rules} rules" if rules is not None else "")
+    return text + (f", {behind} rows to be masked again under them" if behind else "")
 
 
 def _capture(capture: dict[str, Any]) -> str:

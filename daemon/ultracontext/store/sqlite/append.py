@@ -19,6 +19,7 @@ from ultracontext.store.base import CaptureBatch, Event
 from ultracontext.store.sqlite import dedup, extras, roots, sources
 from ultracontext.store.sqlite.blocks import BlockWriter
 from ultracontext.store.sqlite.bodies import Bodies
+from ultracontext.store.sqlite.marks import MarkWriter, in_record
 from ultracontext.store.sqlite.names import Kinds
 from ultracontext.store.values import column, encode_text, milliseconds, sane_time, words
 
@@ -64,6 +65,7 @@ class Append:
         self.now_ms = milliseconds(now)
         self.spaces = roots.Counters(connection, space, self.now_ms)
         self.blocks = BlockWriter(connection, space, bodies, self.spaces)
+        self.marks = MarkWriter(connection, space)
         self.rows: list[tuple[Any, ...]] = []
         self.log: list[tuple[Any, ...]] = []
         self.revised: list[tuple[str, int, int, int]] = []
@@ -173,6 +175,9 @@ class Append:
         extra = extras.of(record)
         if extra is not None:
             extras.keep(self.connection, self.space, event.event_id, record)
+        if record.masks:
+            time_ms = sane_time(event.time_ms)
+            self.marks.add(root.ref, in_record(record), self.now_ms if time_ms is None else time_ms)
         content = content_digest(body, extra)
         chain = blake2b(tail + content, digest_size=DIGEST_BYTES).digest()
         kind = self.kinds.ref(self.connection, (event.kind, event.role, words(event.event_type)))
@@ -195,6 +200,7 @@ class Append:
     def _insert(self, events: Sequence[Event]) -> None:
         self.connection.executemany(INSERT_NODE, self.rows)
         self.connection.executemany(INSERT_LOG, self.log)
+        self.marks.save()
         for revised in self.revised:
             self.connection.execute(SUPERSEDE, revised)
         failpoint("after_insert")

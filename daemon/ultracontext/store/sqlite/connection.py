@@ -119,8 +119,14 @@ class Connection:
         """For idle moments: gives freed pages back and moves the WAL into the file, bounded."""
         with self.reading() as connection:
             connection.execute("PRAGMA incremental_vacuum(2000)").fetchall()
+            connection.execute("PRAGMA shrink_memory").fetchall()  # the page cache of a backfill
             mode = "TRUNCATE" if self.wal_bytes() > WAL_PAGES * PAGE_BYTES else "PASSIVE"
             connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
+
+    def empty_wal(self) -> bool:
+        """Moves all of the WAL into the file and empties it; False when a reader is in the way."""
+        with self.reading() as connection:
+            return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
 
     def wal_bytes(self) -> int:
         try:

@@ -12,11 +12,14 @@ from ultracontext.store import readers
 from ultracontext.store.base import ContextRow
 from ultracontext.store.values import column, load_as, milliseconds, moment, words
 
+RULES = "iif(rule_nodes IS nodes, rule_set, NULL)"
+"""In a store of version 1000 there is no such column."""
+# `+session_id`: no reason to choose its index.
 SELECT = (
-    "SELECT context_id, agent, session_id, version, next_position, facts,"
+    "SELECT context_id, agent, session_id, version, next_position, facts,"  # noqa: S608
     " facts_nodes IS NOT nodes, reader_digest, parent_id,"
-    " parent_session, relation, related, base, stored_ms, project_path FROM contexts"
-    " WHERE space = ? AND +session_id IS NOT NULL"  # `+`: no reason to choose its index
+    f" parent_session, relation, related, base, stored_ms, {RULES} FROM contexts"
+    " WHERE space = ? AND +session_id IS NOT NULL"
 )
 BEHIND = SELECT + " AND facts_nodes IS NOT nodes LIMIT ?"
 OUTDATED = (
@@ -29,6 +32,12 @@ SHORTEST = 4
 NAMED = 5
 
 
+def fitting(connection: sqlite3.Connection, query: str = SELECT) -> str:
+    """The query as far as this file has its columns."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    return query if version > 1000 else query.replace(RULES, "NULL")
+
+
 def listed(
     connection: sqlite3.Connection,
     space: str,
@@ -39,7 +48,7 @@ def listed(
     limit: int,
     children: bool,
 ) -> list[ContextRow]:
-    query = SELECT
+    query = fitting(connection)
     values: list[str | int] = [space]
     if agent is not None:
         query, values = query + " AND agent = ?", [*values, words(agent)]
@@ -71,7 +80,7 @@ def row_of(row: tuple[Any, ...]) -> ContextRow:
         related,
         base,
         stored_ms,
-        _,
+        rule_set,
     ) = row
     known = load_as(facts, SessionFacts) if facts else SessionFacts()
     if base:
@@ -88,13 +97,13 @@ def row_of(row: tuple[Any, ...]) -> ContextRow:
         stale=bool(behind) or digest != readers.reader_digest(agent),
         parent_id=parent_id and ContextId(parent_id),
         stored_at=moment(stored_ms),
+        rule_set=rule_set,
     )
 
 
 def by_id(connection: sqlite3.Connection, space: str, context_id: str) -> ContextRow | None:
-    found = connection.execute(
-        SELECT + " AND context_id = ?", (space, words(context_id))
-    ).fetchone()
+    query = fitting(connection) + " AND context_id = ?"
+    found = connection.execute(query, (space, words(context_id))).fetchone()
     return row_of(found) if found else None
 
 
@@ -106,17 +115,18 @@ def by_session(
 
 def find(connection: sqlite3.Connection, space: str, name: str) -> ContextRow:
     name = words(name)
-    rows = connection.execute(SELECT + " AND context_id = ?", (space, name)).fetchall()
+    query = fitting(connection)
+    rows = connection.execute(query + " AND context_id = ?", (space, name)).fetchall()
     rows = (
         rows
         or connection.execute(
-            SELECT + " AND session_id = ? LIMIT ?", (space, name, NAMED + 1)
+            query + " AND session_id = ? LIMIT ?", (space, name, NAMED + 1)
         ).fetchall()
     )
     if not rows and len(name) >= SHORTEST:
         for place in (" AND context_id", " AND session_id"):
             rows += connection.execute(
-                SELECT + place + " >= ?" + place + " < ? LIMIT ?",
+                query + place + " >= ?" + place + " < ? LIMIT ?",
                 (space, name, name + LAST, NAMED + 1),
             ).fetchall()
     found = list({row[0]: row for row in rows}.values())
@@ -139,11 +149,12 @@ def _ambiguous(name: str, rows: list[tuple[Any, ...]]) -> StoreError:
 
 def stale(connection: sqlite3.Connection, space: str, limit: int) -> list[ContextRow]:
     """Those whose nodes went on first, then those made by another state of their reader."""
-    rows = connection.execute(BEHIND, (space, limit)).fetchall()
+    outdated = fitting(connection, OUTDATED)
+    rows = connection.execute(fitting(connection, BEHIND), (space, limit)).fetchall()
     agent = _next_agent(connection, space, "")
     while agent is not None and len(rows) < limit:
         digest = readers.reader_digest(agent)
-        rows += connection.execute(OUTDATED, (space, agent, digest, limit - len(rows))).fetchall()
+        rows += connection.execute(outdated, (space, agent, digest, limit - len(rows))).fetchall()
         agent = _next_agent(connection, space, agent)
     return [row_of(row) for row in rows]
 

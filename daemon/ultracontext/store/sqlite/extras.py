@@ -7,7 +7,7 @@ pieces of ≤ 512 KiB under its digest; the node's `extra` names it.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
 
@@ -52,7 +52,17 @@ def of(record: MaskedRecord) -> bytes | None:
 
 def keep(connection: sqlite3.Connection, space: str, event_id: bytes, record: MaskedRecord) -> None:
     """Stores the large strings of a record."""
-    for digest, data in _large(record):
+    put(connection, space, event_id, _large(record))
+
+
+def put(
+    connection: sqlite3.Connection,
+    space: str,
+    event_id: bytes,
+    large: Iterable[tuple[str, bytes]],
+) -> None:
+    """Stores large strings of a node, by digest."""
+    for digest, data in large:
         key = bytes.fromhex(digest)
         connection.execute(
             "INSERT OR IGNORE INTO part_users (space, digest, event_id) VALUES (?, ?, ?)",
@@ -64,6 +74,23 @@ def keep(connection: sqlite3.Connection, space: str, event_id: bytes, record: Ma
                 (space, key, part, squeeze(data[start : start + PIECE_BYTES]))
                 for part, start in enumerate(range(0, len(data) or 1, PIECE_BYTES))
             ),
+        )
+
+
+def drop(
+    connection: sqlite3.Connection, space: str, event_id: bytes, digests: Iterable[str]
+) -> None:
+    """A node no longer holds these; those that no other does are gone."""
+    for digest in digests:
+        key = (space, bytes.fromhex(digest))
+        connection.execute(
+            "DELETE FROM part_users WHERE space = ? AND digest = ? AND event_id = ?",
+            (*key, event_id),
+        )
+        connection.execute(
+            "DELETE FROM parts WHERE space = ?1 AND digest = ?2 AND NOT EXISTS"
+            " (SELECT 1 FROM part_users WHERE space = ?1 AND digest = ?2)",
+            key,
         )
 
 
@@ -79,10 +106,14 @@ def squeezed(extra: bytes | None) -> bytes | None:
     return extra if extra is None or len(extra) < SQUEEZED_FROM else squeeze(extra)
 
 
+def unsqueezed(extra: bytes | None) -> bytes | None:
+    return expand(extra) if extra is not None and extra.startswith(ZSTD_MAGIC) else extra
+
+
 def read(extra: bytes | None) -> dict[str, Any]:
     if not extra:
         return {}
-    found = load(expand(extra) if extra.startswith(ZSTD_MAGIC) else extra)
+    found = load(unsqueezed(extra) or b"{}")
     return found if isinstance(found, dict) else {}
 
 

@@ -13,8 +13,9 @@ from ultracontext.store.base import Event, FactsUpdate
 from ultracontext.store.values import column, dump, parse_time, sane_time, words
 
 SAVE_GROWTH = (
-    "UPDATE contexts SET nodes = ?, next_position = ?, tail = ?, updated_ms = ?,"
-    " loose = loose + ?"
+    "UPDATE contexts SET nodes = ?1, next_position = ?, tail = ?, updated_ms = ?,"
+    " loose = loose + ?,"
+    " rule_nodes = iif(rule_set IS ? AND rule_nodes IS nodes, ?1, rule_nodes)"
     " WHERE space = ? AND ref = ?"
 )
 SAVE_FACTS = (
@@ -64,6 +65,7 @@ class Root:
         "next_position",
         "nodes",
         "ref",
+        "rule_set",
         "tail",
         "updated_ms",
         "version",
@@ -74,9 +76,11 @@ class Root:
         self.ref, self.version, self.nodes, self.next_position, self.tail, self.updated_ms = row
         self.loose = 0
         """Small blocks made."""
+        self.rule_set = 0
 
     def grow(self, events: Sequence[Event]) -> None:
         self.nodes += len(events)
+        self.rule_set = events[0].record.rule_set
         latest = max((t for e in events if (t := sane_time(e.time_ms)) is not None), default=None)
         if latest is not None and latest > self.updated_ms:
             self.updated_ms = latest
@@ -107,19 +111,20 @@ class Roots:
         ).fetchone()
         if row is None:
             first = next((t for e in events if (t := sane_time(e.time_ms)) is not None), None)
-            row = self._make(
-                context_id, agent, session_id, first or sane_time(file_ms) or self.now_ms
-            )
+            start_ms = first or sane_time(file_ms) or self.now_ms
+            rule_set = events[0].record.rule_set
+            row = self._make(context_id, agent, session_id, start_ms, rule_set)
         root = self.taken[context_id] = Root(context_id, row)
         return root
 
-    def _make(self, context_id: str, agent: str, session_id: str, start_ms: int) -> tuple[Any, ...]:
+    def _make(
+        self, context_id: str, agent: str, session_id: str, start_ms: int, rule_set: int
+    ) -> tuple[Any, ...]:
         ref = self.counters.next_context
         self.counters.next_context += 1
         self.connection.execute(
             "INSERT INTO contexts (space, context_id, ref, agent, session_id, created_ms,"
-            " updated_ms,"
-            " stored_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            " updated_ms, stored_ms, rule_set, rule_nodes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
             (
                 self.space,
                 context_id,
@@ -129,6 +134,7 @@ class Roots:
                 start_ms,
                 start_ms,
                 self.now_ms,
+                rule_set,
             ),
         )
         self.connection.execute(
@@ -142,7 +148,16 @@ class Roots:
         self.connection.executemany(
             SAVE_GROWTH,
             [
-                (r.nodes, r.next_position, r.tail, r.updated_ms, r.loose, self.space, r.ref)
+                (
+                    r.nodes,
+                    r.next_position,
+                    r.tail,
+                    r.updated_ms,
+                    r.loose,
+                    r.rule_set,
+                    self.space,
+                    r.ref,
+                )
                 for r in self.taken.values()
             ],
         )

@@ -18,10 +18,16 @@ Every primary key starts with the space. A version is `major * 1000 + minor`, ke
     dedup         event ids seen within the TTL, also of nodes that are gone
     sources       checkpoints of capture
     notes, totals small facts and counters of capture
+    remasks       each change of a node's content by newer rules, chained within its context
+    marks         which masks stand in which context: a summary of the bodies
+    fingerprints  whole keyed digests of the secrets that the 8 digits of a mask are the head of
 
 A node is visible in version v when `born <= v` and not `superseded <= v`. A revision within one
 version is superseded in the version of its birth, so no version shows it. `chain` is the digest
 over the row before (for an edit or a revision: over the row it replaces) and the content at birth.
+
+`contexts.rule_set` are the rules under which all of its first `rule_nodes` rows are masked; a
+context is behind when they are not today's, or when it has another number of rows.
 """
 
 from __future__ import annotations
@@ -210,7 +216,42 @@ CREATE TABLE totals (
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS: tuple[tuple[int, str], ...] = ((1000, FIRST),)
+REMASKS = """
+ALTER TABLE contexts ADD COLUMN rule_set INTEGER;
+ALTER TABLE contexts ADD COLUMN rule_nodes INTEGER;
+CREATE INDEX contexts_rules ON contexts (space, rule_set) WHERE rule_set IS NOT NULL;
+CREATE INDEX contexts_mixed ON contexts (space, ref) WHERE rule_nodes IS NOT nodes;
+CREATE TABLE remasks (
+    space TEXT NOT NULL,
+    context INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    event_id BLOB NOT NULL,
+    rule_set INTEGER NOT NULL,
+    before BLOB NOT NULL,
+    after BLOB NOT NULL,
+    chain BLOB NOT NULL,
+    stored_ms INTEGER NOT NULL,
+    PRIMARY KEY (space, context, number)
+) WITHOUT ROWID;
+CREATE TABLE marks (
+    space TEXT NOT NULL,
+    context INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    first_ms INTEGER NOT NULL,
+    last_ms INTEGER NOT NULL,
+    PRIMARY KEY (space, context, kind, fingerprint)
+) WITHOUT ROWID;
+CREATE TABLE fingerprints (
+    space TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    PRIMARY KEY (space, fingerprint, digest)
+) WITHOUT ROWID;
+"""
+
+MIGRATIONS: tuple[tuple[int, str], ...] = ((1000, FIRST), (1001, REMASKS))
 """(version after it, statements), ascending; each runs in one transaction and is never changed."""
 
 VERSION = MIGRATIONS[-1][0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -10,8 +11,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from ultracontext.chain import Remask
 from ultracontext.errors import StoreError
 from ultracontext.model import ContextId, EventId
+from ultracontext.redaction import Redactor
 from ultracontext.store.base import (
     CaptureBatch,
     Checkpoint,
@@ -19,18 +22,33 @@ from ultracontext.store.base import (
     DedupStatus,
     FactsUpdate,
     KnownEvent,
+    MarkRow,
     StoredNode,
 )
+from ultracontext.store.sqlite import (
+    behind,
+    contexts,
+    dedup,
+    facts,
+    faults,
+    lists,
+    marks,
+    roots,
+    sources,
+)
 from ultracontext.store.sqlite import connection as links
-from ultracontext.store.sqlite import contexts, dedup, faults, lists, roots, sources
 from ultracontext.store.sqlite.append import Append, without_present
 from ultracontext.store.sqlite.blocks import BlockReader, pack_loose
 from ultracontext.store.sqlite.bodies import Bodies
+from ultracontext.store.sqlite.content import Remasker
 from ultracontext.store.sqlite.names import Kinds
 from ultracontext.store.sqlite.nodes import Reading
+from ultracontext.store.sqlite.remasking import Remasking, remasks_of
 from ultracontext.store.values import milliseconds, moment
 
 END = 1 << 62
+REMASKED = "redaction.done"
+"""Note: the rules under which all is masked, with nothing older left in the WAL."""
 
 
 class SqliteStore:
@@ -262,6 +280,51 @@ class SqliteSpaceStore:
     def source_paths(self, contexts: Sequence[ContextId]) -> dict[ContextId, list[str]]:
         with self._reader.reading() as connection:
             return lists.source_paths(connection, self.space, contexts)
+
+    # masks
+
+    def behind(self, rule_set: int) -> int:
+        with self._reader.reading() as connection:
+            return behind.rows(connection, self.space, rule_set)
+
+    def remask_names(self, redactor: Redactor) -> None:
+        with self._writer().writing() as connection:
+            facts.mask_names(connection, self.space, redactor)
+
+    def remask(self, redactor: Redactor) -> Iterator[int]:
+        writer = self._writer()
+        if self.noted(REMASKED) == redactor.rule_set and not self.behind(redactor.rule_set):
+            return
+        self.remask_names(redactor)
+        yield 0
+        work = Remasking(
+            space=self.space,
+            reader=self._reader,
+            writer=writer,
+            bodies=self._bodies,
+            remasker=Remasker(redactor),
+            now_ms=lambda: int(time.time() * 1000),
+        )
+        yield from work.run()
+        self._kinds.forget()
+        if writer.empty_wal():
+            self.note(REMASKED, redactor.rule_set)
+
+    def remasks(self, context_id: ContextId) -> list[Remask]:
+        with self._reader.reading() as connection:
+            return remasks_of(connection, self.space, context_id)
+
+    def marks(self) -> list[MarkRow]:
+        with self._reader.reading() as connection:
+            return marks.all_of(connection, self.space)
+
+    def keep_digests(self, digests: Sequence[bytes]) -> None:
+        with self._writer().writing() as connection:
+            marks.keep_digests(connection, self.space, digests)
+
+    def digests(self) -> dict[str, list[str]]:
+        with self._reader.reading() as connection:
+            return marks.digests(connection, self.space)
 
     def pack_loose(self) -> None:
         """Puts the records of sessions that grew one by one into larger blocks; a bounded step."""

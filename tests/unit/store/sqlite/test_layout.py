@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ultracontext.chain import content_digest, link
-from ultracontext.store.sqlite import SqliteStore, blocks, contexts
+from ultracontext.store.sqlite import SqliteStore, behind, blocks, contexts
 from ultracontext.store.sqlite.blocks import LOOSE_BLOCKS
 from ultracontext.store.sqlite.bodies import shipped
 from ultracontext.store.sqlite.parts import put_back, values
@@ -213,6 +213,9 @@ def test_dictionary_of_an_earlier_program_is_still_read(
         (contexts.OUTDATED.replace("?4", "1"), "contexts_read"),
         (contexts.SELECT + " ORDER BY updated_ms DESC, ref DESC LIMIT 1", "contexts_recent"),
         (contexts.SELECT + " AND session_id >= ? AND session_id < ?", "contexts_session"),
+        (behind.WHICH[0], "contexts_rules"),
+        (behind.WHICH[1], "contexts_rules"),
+        (behind.WHICH[2], "contexts_mixed"),
         (blocks.LOOSEST, "contexts_loose"),
         (blocks.LOOSE, "blocks_loose"),
     ],
@@ -221,5 +224,6 @@ def test_frequent_questions_have_an_index(store: SqliteStore, query: str, index:
     with store._reader.reading() as connection:
         values = [None] * (4 if "?2" in query else query.count("?"))
         values = [None] * 3 if query == blocks.LOOSE or "?3" in query else values
+        values = [None] * 2 if query in behind.WHICH else values
         plan = connection.execute(f"EXPLAIN QUERY PLAN {query}", values).fetchall()
     assert any(index in row[3] for row in plan), plan
