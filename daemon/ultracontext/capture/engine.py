@@ -46,6 +46,9 @@ UNFINISHED_SECONDS = 1.0
 """A document that was met half written is looked at again after so long."""
 REREAD_GAP_SECONDS = 0.25
 """Sources whose records waited are read again at most so often, or when nothing else is due."""
+JUMP_SECONDS = 5.0
+"""The machine slept, or its clock was set: events may be missing, so all roots are looked at."""
+LONGEST_WAIT_SECONDS = 5.0
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 60.0
 
@@ -241,8 +244,12 @@ class CaptureEngine:
     def _loop(self, stop: threading.Event) -> None:
         next_sweep = next_purge = self._monotonic()
         last_sweep = next_poll = 0.0
+        clock = self._clock_offset()
         while not stop.is_set():
             now = self._monotonic()
+            if abs(self._clock_offset() - clock) > JUMP_SECONDS:
+                clock = self._clock_offset()
+                self._sweep_wanted.set()
             if self._sweep_wanted.is_set():
                 self._sweep_wanted.clear()
                 next_sweep = min(next_sweep, max(now, last_sweep + SWEEP_GAP_SECONDS))
@@ -263,8 +270,12 @@ class CaptureEngine:
                 continue
             wait = min(next_sweep, next_poll if self._active() else next_sweep, self._next_retry())
             wait = min(wait, self._idle.due_at())
-            self._wake.wait(max(0.005, min(wait - self._monotonic(), self._options.sweep_seconds)))
+            self._wake.wait(max(0.005, min(wait - self._monotonic(), LONGEST_WAIT_SECONDS)))
             self._wake.clear()
+
+    def _clock_offset(self) -> float:
+        """Wall less monotonic clock: it moves when the machine slept or the clock was set."""
+        return self._now().timestamp() - self._monotonic()
 
     def _next_retry(self) -> float:
         return min(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,10 +23,13 @@ class Watcher:
         self._hint = hint
         self._sweep = sweep
         self._observer: Any = None
+        self._lost: logging.Handler = logging.NullHandler()
         self._watched: dict[str, Any] = {}
         self.mode = "polling: not started"
 
     def start(self) -> None:
+        self._lost = _LostEvents(self._sweep)
+        logging.getLogger("watchdog").addHandler(self._lost)
         try:
             from watchdog.observers import Observer
 
@@ -104,10 +108,22 @@ class Watcher:
         self.mode = mode
 
     def stop(self) -> None:
+        logging.getLogger("watchdog").removeHandler(self._lost)
         if self._observer is not None:
             self._observer.stop()
             self._observer.join(timeout=1.0)
             self._observer = None
+
+
+class _LostEvents(logging.Handler):
+    """watchdog tells of an overflow of the kernel's queue by a warning only (7.1, `inotify_c`)."""
+
+    def __init__(self, sweep: Callable[[], None]) -> None:
+        super().__init__(logging.WARNING)
+        self._sweep = sweep
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._sweep()
 
 
 def _inode(folder: str) -> tuple[int, int] | None:

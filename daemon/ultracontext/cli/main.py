@@ -30,6 +30,8 @@ ENTRIES = {
     "daemon": Entry(CAPTURE, f"{_COMMANDS}.daemon", "Run, start, stop, restart, status, logs."),
     "capture": Entry(CAPTURE, f"{_COMMANDS}.capture", "Pause and continue, all or one project."),
     "config": Entry(CAPTURE, f"{_COMMANDS}.config", "Show, get and set settings."),
+    "redact": Entry(CAPTURE, f"{_COMMANDS}.redact", "Mask text, or --check files for secrets."),
+    "secrets": Entry(CAPTURE, f"{_COMMANDS}.secrets", "Which secrets were found where, by mask."),
     "setup": Entry(CAPTURE, f"{_COMMANDS}.setup", "Put `ultracontext` on the PATH (--link)."),
     "compat": Entry(UPKEEP, f"{_COMMANDS}.compat", "Versions of the agents (--check)."),
 }

@@ -82,7 +82,7 @@ class Ahead:
             return ticket
         self._waiting.append(ticket)
         try:
-            _send(pipe, msgspec.msgpack.encode([_sent(raw) for raw in raws]))
+            _send(pipe, msgspec.msgpack.encode([self._sent(raw) for raw in raws]))
         except OSError:
             self._fail()
         return ticket
@@ -99,6 +99,10 @@ class Ahead:
             self._minted(raw, verdict) or redact(raw)
             for raw, verdict in zip(ticket.raws, verdicts, strict=True)
         ]
+
+    def _sent(self, raw: RawRecord) -> bytes:
+        """Its bytes; none for what only this process can mask."""
+        return b"" if raw.companions or self._redactor.passes(raw.source) else raw.data
 
     def _minted(self, raw: RawRecord, verdict: Verdict) -> MaskedRecord | None:
         """None when the verdict is none for these bytes."""
@@ -180,10 +184,6 @@ def _closed(pipe: IO[bytes] | None) -> None:
             pipe.close()
     except OSError:
         pass
-
-
-def _sent(raw: RawRecord) -> bytes:
-    return b"" if raw.companions else raw.data
 
 
 def _send(pipe: IO[bytes], data: bytes) -> None:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NoReturn, final
 
-from ultracontext.errors import RedactionError
+from ultracontext.errors import RedactionError, SettingsError
 from ultracontext.model import RawRecord
+from ultracontext.redaction.checks import FIELD_KINDS
+from ultracontext.redaction.custom import Custom
 from ultracontext.redaction.engine import open_engine
 from ultracontext.redaction.fingerprint import Fingerprinter
 from ultracontext.redaction.large import TIMEOUT_SECONDS, ChildError, Order, mask_in_child
@@ -25,10 +28,11 @@ from ultracontext.redaction.parse import (
     surely_exact,
     without_bom,
 )
-from ultracontext.redaction.rules import load_rules, rule_set_version
+from ultracontext.redaction.rules import Rule, custom_version, load_rules, rule_set_version
 from ultracontext.redaction.scan import Scanner
 from ultracontext.redaction.slim import PART_BYTES, Part, slim
-from ultracontext.redaction.walk import Found, collect, meaning, replace
+from ultracontext.redaction.walk import OUR_NAMES, SHORTEST, Found, Names, collect, replace
+from ultracontext.settings.custom import CustomRules
 
 
 @final
@@ -131,6 +135,10 @@ class Redactor:
         self._secret = secret
         self._cache_dir = cache_dir
         self.scanner = scanner
+        self._custom = scanner.custom
+        self._names = OUR_NAMES
+        if self._custom is not None:
+            self._names = Names(self._custom.keys, 1 if self._custom.searches else SHORTEST)
         self._known: dict[str, int] = {}
         self._paths: dict[str, str] = {}
         self.rule_set = version
@@ -143,6 +151,8 @@ class Redactor:
         With `whole` its large strings stay in it: for those who read it, not for who keeps it."""
         if raw.too_large is not None:
             return self._stub(raw, raw.too_large)
+        if self.passes(raw.source):
+            return self._as_it_is(raw, whole=whole)
         counts: Counter[str] = Counter()
         text: str | None = None
         parts: tuple[Part, ...] = ()
@@ -179,6 +189,8 @@ class Redactor:
         (`too_large`). Blocks until the child ends.
         """
         place = Path(raw.source) if path is None else path
+        if self.passes(raw.source):
+            return self._as_it_is(raw, place)
         order = Order(
             path=str(place),
             start=raw.start,
@@ -187,6 +199,7 @@ class Redactor:
             engine=self.engine,
             cache_dir=None if self._cache_dir is None else str(self._cache_dir),
             rule_set=self.rule_set,
+            custom=self._packed(),
         )
         try:
             masked = mask_in_child(order, timeout_seconds=timeout_seconds)
@@ -256,7 +269,26 @@ class Redactor:
             "engine": self.engine,
             "cache_dir": None if self._cache_dir is None else str(self._cache_dir),
             "rule_set": self.rule_set,
+            "custom": self._packed(),
         }
+
+    def passes(self, source: str) -> bool:
+        """Whether the person said that the records of a source are not masked."""
+        return self._custom is not None and self._custom.passes(source)
+
+    def _packed(self) -> str:
+        return "" if self._custom is None else self._custom.rules.packed()
+
+    def _as_it_is(
+        self, raw: RawRecord, path: Path | None = None, *, whole: bool = False
+    ) -> MaskedRecord:
+        """A record of such a source. Its path is masked all the same."""
+        from ultracontext.redaction.off import unmasking_redactor
+
+        off = unmasking_redactor(self._secret)
+        record = off.redact(raw, whole=whole) if path is None else off.redact_file(raw, path)
+        fields = {name: getattr(record, name) for name in MaskedRecord.__slots__[1:]}
+        return _mint(**fields | {"rule_set": self.rule_set, "source": self.path(raw.source)})
 
     def text(self, text: str) -> str:
         """A single string, masked: a path, branch, host or error text."""
@@ -280,7 +312,7 @@ class Redactor:
             native = load_quickly(data)
             if type(native) is not dict:
                 return None, b""
-            found = collect(native, self._known)
+            found = collect(native, self._known, self._names)
             if not (found.exact and surely_exact(data, native, found.members)):
                 native, found = self._slowly(data)
         except ValueError:
@@ -297,15 +329,16 @@ class Redactor:
             {texts[i]: text for i, text in changed.items() if i < split},
             {texts[i]: text for i, text in changed.items() if i >= split},
             fields,
+            self._names,
         )
         return native, dump_json(native)
 
     def _slowly(self, data: bytes) -> tuple[Any, Found]:
         dropped: list[dict[str, Any]] = []
         native = load_exactly(data, dropped)
-        found = collect(native, self._known)
+        found = collect(native, self._known, self._names)
         if dropped:
-            hidden = collect(dropped, self._known)
+            hidden = collect(dropped, self._known, self._names)
             found.values += hidden.values
             found.keys += hidden.keys
             found.fields += hidden.fields
@@ -314,17 +347,59 @@ class Redactor:
     def _learn(self, keys: Sequence[str]) -> None:
         if len(self._known) > 4096:
             self._known.clear()
-        self._known.update((key, meaning(key)) for key in keys if len(key) <= 64)
+        self._known.update((key, self._names.meaning(key)) for key in keys if len(key) <= 64)
 
 
 def load_redactor(
-    secret: bytes, *, cache_dir: Path | None = None, engine: str | None = None
+    secret: bytes,
+    *,
+    cache_dir: Path | None = None,
+    engine: str | None = None,
+    custom: CustomRules | None = None,
 ) -> Redactor:
-    """A redactor with all rules. RedactionError when it cannot be had: nothing passes then."""
+    """A redactor with all rules, and a person's own.
+
+    RedactionError when it cannot be had, SettingsError when that is for the person's rules: nothing
+    passes then.
+    """
     rules = load_rules()
+    own = Custom(custom) if custom else None
+    if own is not None and custom is not None:
+        _check_names(rules, custom)
+        rules = tuple(rule for rule in rules if rule.name not in own.off)
     version = rule_set_version(rules)
     opened = open_engine(rules, version, name=engine, cache_dir=cache_dir)
-    return Redactor(Scanner(rules, opened, Fingerprinter(secret)), version, secret, cache_dir)
+    if custom:
+        version = custom_version(version, custom.packed())
+    scanner = Scanner(rules, opened, Fingerprinter(secret), own)
+    return Redactor(scanner, version, secret, cache_dir)
+
+
+def redactor_of(order: Mapping[str, Any], secret: bytes) -> Redactor | None:
+    """What a process of ours masks with, by its order; None when its rules are others."""
+    cache, custom = order["cache_dir"], order["custom"]
+    redactor = load_redactor(
+        secret,
+        engine=order["engine"],
+        cache_dir=Path(cache) if cache else None,
+        custom=CustomRules.unpacked(custom) if custom else None,
+    )
+    return redactor if redactor.rule_set == order["rule_set"] else None
+
+
+def _check_names(rules: Sequence[Rule], custom: CustomRules) -> None:
+    """A rule that is switched off must be one, and two must not share a name."""
+    ours = {rule.name for rule in rules} | set(FIELD_KINDS)
+    own = {rule.name for rule in custom.rules}
+    for name in sorted(own & ours):
+        raise SettingsError(
+            f"the redaction rule {name!r} has the name of one of ours", hint="Give it another name"
+        )
+    for name in custom.allow_rules:
+        if name not in ours | own:
+            close = get_close_matches(name, ours | own, n=1)
+            hint = f"Did you mean {close[0]}?" if close else "A mask names its rule"
+            raise SettingsError(f"redaction.allow.rules: no rule {name!r}", hint=hint)
 
 
 def _measured(path: Path, start: int, end: int) -> tuple[int, str]:

@@ -179,6 +179,10 @@ def _passed(_match: Match, spot: Spot) -> Spot:
     return spot
 
 
+FIELD_KINDS = ("password-field", "secret-field")
+"""Names of masks that no rule of the tables makes."""
+
+
 def field_kind(name: str, value: str) -> str:
     """The kind of secret that a JSON member is by its key, or nothing."""
     kind = nature(name)

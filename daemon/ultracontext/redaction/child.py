@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ultracontext.model import RawRecord
-from ultracontext.redaction.boundary import load_redactor
+from ultracontext.redaction.boundary import redactor_of
 from ultracontext.redaction.large import Masked, order_of, write_answer
 
 MEMORY_BYTES = 6 << 30
@@ -21,11 +21,8 @@ def main() -> int:
     """Reads an order from standard input, writes the answer to standard output."""
     _limit_memory()
     order = order_of(sys.stdin.buffer.read())
-    cache = order["cache_dir"]
-    redactor = load_redactor(
-        order["secret"], engine=order["engine"], cache_dir=Path(cache) if cache else None
-    )
-    if redactor.rule_set != order["rule_set"]:
+    redactor = redactor_of(order, order["secret"])
+    if redactor is None:
         return 3
     record = redactor.redact(_raw(order))
     if record.native is None:

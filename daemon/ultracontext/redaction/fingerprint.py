@@ -16,6 +16,8 @@ from pathlib import Path
 from ultracontext.errors import RedactionError
 
 SECRET_BYTES = 32
+MOST_NOTED = 10_000
+"""Digests that wait to be stored; more are forgotten until they are met again."""
 
 _NOISE = re.compile(rb"(?:\\+[nrt]|\s)+(?:\d+[\t|:])?")
 _MARK = re.compile(rb"(\[redacted:[a-z0-9-]{1,40}):[0-9a-f]{8}\]")
@@ -33,10 +35,19 @@ class Fingerprinter:
         key = secret if len(secret) <= 64 else blake2b(secret).digest()
         self._mask = blake2b(digest_size=16, key=key, person=b"mask")
         self._record = blake2b(digest_size=16, key=key, person=b"record")
+        self._noted: set[str] = set()
 
     def mask(self, value: bytes) -> str:
         """8 hex digits; line ends inside a value, real or escaped, do not count."""
-        return self.full(value)[:8]
+        full = self.full(value)
+        if len(self._noted) < MOST_NOTED:
+            self._noted.add(full)
+        return full[:8]
+
+    def drain(self) -> list[bytes]:
+        """Whole digests of the secrets that were masked since the last time."""
+        noted, self._noted = self._noted, set()
+        return [bytes.fromhex(digest) for digest in sorted(noted)]
 
     def full(self, value: bytes) -> str:
         """All 32 hex digits of the keyed digest of a secret."""

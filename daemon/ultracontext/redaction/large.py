@@ -53,6 +53,8 @@ class Order:
     engine: str
     cache_dir: str | None
     rule_set: int
+    custom: str = ""
+    """A person's rules, packed."""
 
     def packed(self) -> bytes:
         return orjson.dumps(
@@ -64,6 +66,7 @@ class Order:
                 "engine": self.engine,
                 "cache_dir": self.cache_dir,
                 "rule_set": self.rule_set,
+                "custom": self.custom,
             }
         )
 

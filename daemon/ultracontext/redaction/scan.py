@@ -15,6 +15,7 @@ from itertools import accumulate
 from ultracontext.errors import RedactionError
 from ultracontext.redaction.checks import field_kind
 from ultracontext.redaction.confirm import Span, barred, confirm, merged
+from ultracontext.redaction.custom import Custom
 from ultracontext.redaction.engine import BASE64, Engine
 from ultracontext.redaction.fingerprint import Fingerprinter
 from ultracontext.redaction.rules import Rule
@@ -27,10 +28,18 @@ ROUNDS = 8
 class Scanner:
     """Rules, an engine and the local key together."""
 
-    def __init__(self, rules: Sequence[Rule], engine: Engine, fingerprints: Fingerprinter) -> None:
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        engine: Engine,
+        fingerprints: Fingerprinter,
+        custom: Custom | None = None,
+    ) -> None:
         self.rules = rules
         self.engine = engine
         self.fingerprints = fingerprints
+        self.custom = custom
+        self._own = custom if custom is not None and custom.searches else None
 
     def mask(self, texts: Sequence[str], counts: Counter[str]) -> dict[int, str]:
         """The strings that change, by their place, masked. Adds to the counts of rules."""
@@ -58,11 +67,18 @@ class Scanner:
         touched = {texts[i] for i in changed}
         out: dict[tuple[str, str], str] = {}
         for name, value in fields:
-            kind = field_kind(name, value)
+            kind = self._field_kind(name, value)
             if kind and value not in touched:
                 counts[kind] += 1
                 out[name, value] = self.mark(kind, encoded(value))
         return out
+
+    def _field_kind(self, name: str, value: str) -> str:
+        custom = self.custom
+        if custom is None:
+            return field_kind(name, value)
+        kind = field_kind(name, value) or custom.field(name, value)
+        return "" if kind in custom.off or encoded(value) in custom.allowed else kind
 
     def mark(self, kind: str, value: bytes) -> str:
         """The text that stands for a secret."""
@@ -78,19 +94,25 @@ class Scanner:
         spans = self._find_in(data)
         for view, back in all_views(data):
             spans += _mapped(self._find_in(view), back)
+        if self.custom is not None and self.custom.allowed:
+            spans = [span for span in spans if span.value not in self.custom.allowed]
         return merged(spans)
 
     def _find_in(self, data: bytes) -> list[Span]:
         candidates = self.engine.candidates(data)
         if not candidates:
-            return []
+            return [] if self._own is None else self._own.find(barred(data))
         runs = [position for number, position in candidates if number == BASE64]
         data = barred(data)
         spans = confirm(self.rules, data, candidates)
+        if self._own is not None:
+            spans += self._own.find(data)
         for view, back in base64_views(data, runs) if runs else ():
             found = self.engine.candidates(view)
             if found:
                 spans += _mapped(confirm(self.rules, view, found), back)
+            if self._own is not None:
+                spans += _mapped(self._own.find(view), back)
         return spans
 
     def _replaced(

@@ -70,8 +70,29 @@ class Found:
     """False when a number may be too large for the fast parser."""
 
 
-def collect(root: Any, known: Mapping[str, int]) -> Found:
+class Names:
+    """What keys mean, and how short a string may be left out."""
+
+    __slots__ = ("extra", "shortest")
+
+    def __init__(self, extra: frozenset[str] = frozenset(), shortest: int = SHORTEST) -> None:
+        self.extra = extra
+        """Keys of a person's, in lower case, whose values are secrets."""
+        self.shortest = shortest
+
+    def meaning(self, key: str) -> int:
+        """What a key says of a string that stands under it."""
+        if self.extra and key.lower() in self.extra:
+            return SENSITIVE
+        return meaning(key)
+
+
+OUR_NAMES = Names()
+
+
+def collect(root: Any, known: Mapping[str, int], names: Names = OUR_NAMES) -> Found:
     """Walks in no particular order; does not recurse. `known` has the meaning of clean keys."""
+    shortest = names.shortest
     found = Found()
     add, add_key, get = found.values.append, found.keys.append, known.get
     members = 0
@@ -80,22 +101,22 @@ def collect(root: Any, known: Mapping[str, int]) -> Found:
     while stack:
         node = pop()
         if type(node) is list:
-            _collect_list(node, found, push)
+            _collect_list(node, found, push, shortest)
             continue
         members += len(node)
         for key, value in node.items():
             mark = get(key)
             if mark is None:
                 add_key(key)
-                mark = meaning(key)
+                mark = names.meaning(key)
             kind = type(value)
             if kind is str:
-                if len(value) >= SHORTEST and not (
-                    mark and _special(found, mark, node, key, value)
+                if len(value) >= shortest and not (
+                    mark and _special(found, mark, node, key, value, names)
                 ):
                     add(value)
-                elif mark and len(value) < SHORTEST:
-                    _special(found, mark, node, key, value)
+                elif mark and len(value) < shortest:
+                    _special(found, mark, node, key, value, names)
             elif kind is dict or kind is list:
                 push(value)
             elif kind is float and not -_LARGE < value < _LARGE:
@@ -104,11 +125,13 @@ def collect(root: Any, known: Mapping[str, int]) -> Found:
     return found
 
 
-def _collect_list(node: list[Any], found: Found, push: Callable[[Any], None]) -> None:
+def _collect_list(
+    node: list[Any], found: Found, push: Callable[[Any], None], shortest: int
+) -> None:
     for value in node:
         kind = type(value)
         if kind is str:
-            if len(value) >= SHORTEST:
+            if len(value) >= shortest:
                 found.values.append(value)
         elif kind is dict or kind is list:
             push(value)
@@ -148,14 +171,16 @@ def protected(node: Mapping[str, Any], key: str, value: str) -> bool:
     return place and len(value) >= 16 and _BASE64.fullmatch(value) is not None
 
 
-def _special(found: Found, mark: int, node: dict[str, Any], key: str, value: str) -> bool:
+def _special(
+    found: Found, mark: int, node: dict[str, Any], key: str, value: str, names: Names
+) -> bool:
     """Whether the value is not to be scanned. Notes a field that its name makes a secret."""
     if mark == PROTOCOL:
         return protected(node, key, value)
     name = key
     if mark == GENERIC:
         label = node.get("name") or node.get("key") or node.get("Name") or node.get("Key")
-        if type(label) is not str or not nature(label):
+        if type(label) is not str or names.meaning(label) != SENSITIVE:
             return False
         name = label
     found.fields.append((name, value))
@@ -167,6 +192,7 @@ def replace(
     values: Mapping[str, str],
     keys: Mapping[str, str],
     fields: Mapping[tuple[str, str], str],
+    names: Names = OUR_NAMES,
 ) -> None:
     """Puts masked strings and keys in place of the plain ones, in place, order kept."""
     stack: list[Any] = [root]
@@ -181,7 +207,7 @@ def replace(
             continue
         for key, value in list(node.items()):
             if type(value) is str:
-                node[key] = _masked(node, key, value, values, fields)
+                node[key] = _masked(node, key, value, values, fields, names)
             elif type(value) is dict or type(value) is list:
                 stack.append(value)
         if not keys.keys().isdisjoint(node):
@@ -194,8 +220,9 @@ def _masked(
     value: str,
     values: Mapping[str, str],
     fields: Mapping[tuple[str, str], str],
+    names: Names,
 ) -> str:
-    mark = meaning(key)
+    mark = names.meaning(key)
     if mark == PROTOCOL and protected(node, key, value):
         return value
     name = key

@@ -6,18 +6,17 @@ It reads no file and prints nothing but verdicts, which hold masked content only
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import msgspec
 import orjson
 
 from ultracontext.model import RawRecord
 from ultracontext.redaction.ahead import Verdict, _send, receive
-from ultracontext.redaction.boundary import MaskedRecord, Redactor, load_redactor
+from ultracontext.redaction.boundary import MaskedRecord, Redactor, redactor_of
 
 
 def main() -> int:
-    """First message: the order (key, engine, cache, rule set). Each further one: records' bytes."""
+    """First message: the order (key, engine, cache, rules). Each further one: records' bytes."""
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     decoder = msgspec.msgpack.Decoder(list[bytes])
     try:
@@ -33,13 +32,7 @@ def main() -> int:
 
 def _redactor(order: bytes) -> Redactor | None:
     known = orjson.loads(order)
-    cache = known["cache_dir"]
-    redactor = load_redactor(
-        bytes.fromhex(known["secret"]),
-        engine=known["engine"],
-        cache_dir=Path(cache) if cache else None,
-    )
-    return redactor if redactor.rule_set == known["rule_set"] else None
+    return redactor_of(known, bytes.fromhex(known["secret"]))
 
 
 def _verdict(redactor: Redactor, data: bytes) -> Verdict:

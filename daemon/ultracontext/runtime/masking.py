@@ -20,10 +20,17 @@ _FILE = "rule-set.json"
 
 def open_redactor(paths: Paths, settings: Settings, secret: bytes | None = None) -> Redactor:
     """RedactionError when it cannot be had: nothing passes then."""
-    key = load_secret(paths.secret_file) if secret is None else secret
     if not settings.redaction.enabled:
-        return unmasking_redactor(key)
-    redactor = load_redactor(key, cache_dir=paths.cache_dir, engine=settings.engine)
+        return unmasking_redactor(load_secret(paths.secret_file) if secret is None else secret)
+    return masking_redactor(paths, settings, secret)
+
+
+def masking_redactor(paths: Paths, settings: Settings, secret: bytes | None = None) -> Redactor:
+    """One that masks, whatever the settings say of capture."""
+    key = load_secret(paths.secret_file) if secret is None else secret
+    redactor = load_redactor(
+        key, cache_dir=paths.cache_dir, engine=settings.engine, custom=settings.redaction.custom
+    )
     _remember(paths.cache_dir / _FILE, _seal(settings), redactor.rule_set)
     return redactor
 

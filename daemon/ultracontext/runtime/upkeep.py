@@ -49,6 +49,7 @@ class Upkeep:
         try:
             self._count_ignored()
             self._remask(stop)
+            self._keep_digests()
             self._freshen(stop)
             if not stop.is_set():
                 self._line.store.maintain()
@@ -76,6 +77,12 @@ class Upkeep:
         self.problem = None
         if rows:
             log.info("remasked", events=rows)
+
+    def _keep_digests(self) -> None:
+        """The whole digests behind the 8 digits of the masks made since the last pass."""
+        found = self._line.redactor.scanner.fingerprints.drain()
+        if found:
+            self._line.space.keep_digests(found)
 
     def _give_way(self, stop: threading.Event, spent: float) -> None:
         """Waits for its share, and while files wait to be read."""

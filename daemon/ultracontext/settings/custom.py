@@ -13,7 +13,9 @@ from ultracontext.settings.patterns import compiled
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 _FIELDS = ("name", "pattern", "keywords", "group", "ignore_case")
-_EXAMPLE = "Write it like [[redaction.rules]] with name = \"acme-key\" and pattern = 'acme_[a-z]{32}'"
+_EXAMPLE = (
+    "Write it like [[redaction.rules]] with name = \"acme-key\" and pattern = 'acme_[a-z]{32}'"
+)
 MOST_RULES = 200
 LONGEST_PATTERN = 2000
 

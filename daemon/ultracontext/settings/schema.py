@@ -147,25 +147,21 @@ class RedactionSettings:
             raise SettingsError(
                 f"redaction.engine is {self.engine!r}", hint=f"One of {', '.join(ENGINES)}"
             )
-        if self.custom:
-            checked_keys(self.keys)
-            checked_rules(self.rules)
-            checked_allow(self.allow_values, self.allow_paths)
+        checked_keys(self.keys)
+        checked_rules(self.rules)
+        checked_allow(self.allow_values, self.allow_paths)
 
     @property
     def custom(self) -> CustomRules | None:
         """What the person adds and takes away; None when that is nothing."""
-        if not (
-            self.keys or self.rules or self.allow_values or self.allow_paths or self.allow_rules
-        ):
-            return None
-        return CustomRules(
+        custom = CustomRules(
             rules=checked_rules(self.rules),
             keys=self.keys,
             allow_values=self.allow_values,
             allow_paths=self.allow_paths,
             allow_rules=self.allow_rules,
         )
+        return custom or None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from ultracontext.model import (
     SessionFacts,
     captured_context_id,
 )
-from ultracontext.redaction import Redactor, join_parts
+from ultracontext.redaction import Redactor, join_parts, require_masked
 from ultracontext.store import readers
 from ultracontext.store.base import (
     CaptureBatch,
@@ -149,6 +149,8 @@ class MemorySpaceStore:
         return None if found is None else found[1]
 
     def append(self, batch: CaptureBatch, *, now: datetime) -> None:
+        for event in batch.events:
+            require_masked(event.record)
         with self._lock:
             mtimes = {c.source_id: c.mtime_ns // 1_000_000 for c in batch.checkpoints}
             starts: dict[str, int] = {}

@@ -6,6 +6,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -349,3 +350,30 @@ def test_pause_holds_and_continue_catches_up(lab: Lab) -> None:
     finally:
         stop.set()
         thread.join(5)
+
+
+def test_after_a_sleep_of_the_machine_all_roots_are_looked_at(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = lab.engine(watch=False, sweep_seconds=3600.0)
+    stop = threading.Event()
+    swept = threading.Semaphore(0)
+    sweep = engine.sweep
+
+    def counting() -> None:
+        sweep()
+        swept.release()
+
+    monkeypatch.setattr(engine, "sweep", counting)
+    thread = threading.Thread(target=engine.run, args=(stop,))
+    thread.start()
+    try:
+        assert swept.acquire(timeout=5)
+        lab.now += timedelta(hours=8)
+        engine.hint("nothing")
+        assert swept.acquire(timeout=5)
+    finally:
+        stop.set()
+        engine.hint("nothing")
+        thread.join(5)
+    assert not thread.is_alive()

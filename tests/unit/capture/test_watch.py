@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from pathlib import Path
 
@@ -99,3 +100,17 @@ def test_only_new_watches_ask_for_another_look(tmp_path: Path) -> None:
         assert not made.watch({str(tmp_path): True})
     finally:
         made.stop()
+
+
+def test_overflow_of_the_queue_asks_for_a_sweep() -> None:
+    swept = threading.Event()
+    made = Watcher(lambda path: None, swept.set)
+    made.start()
+    try:
+        logging.getLogger("watchdog.observers").warning("Inotify queue overflowed")
+        assert swept.is_set()
+    finally:
+        made.stop()
+    swept.clear()
+    logging.getLogger("watchdog.observers").warning("Inotify queue overflowed")
+    assert not swept.is_set()

@@ -15,6 +15,7 @@ from ultracontext.chain import DIGEST_BYTES, content_digest
 from ultracontext.errors import StoreError
 from ultracontext.model import EventId
 from ultracontext.model.failpoint import failpoint
+from ultracontext.redaction import require_masked
 from ultracontext.store.base import CaptureBatch, Event
 from ultracontext.store.sqlite import dedup, extras, roots, sources
 from ultracontext.store.sqlite.blocks import BlockWriter
@@ -169,7 +170,7 @@ class Append:
         self, root: roots.Root, event: Event, position: int, tail: bytes
     ) -> tuple[tuple[Any, ...], bytes]:
         """Columns from `source` on, and the node's link."""
-        record = event.record
+        record = require_masked(event.record)
         opaque = record.text is not None
         body = encode_text(record.text) if record.text is not None else record.body
         extra = extras.of(record)
