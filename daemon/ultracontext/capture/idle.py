@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from ultracontext.capture.lineage import Lineage
 from ultracontext.capture.readers import Readers
 from ultracontext.capture.source import Source, verify_blocks
-from ultracontext.errors import StoreError
 from ultracontext.formats import Engine
 from ultracontext.logs import get_logger
 
@@ -53,9 +52,9 @@ class IdleWork:
             return True
         try:
             return self._lineage.step()
-        except StoreError as error:
-            log.warning("lineage_failed", code=error.code)
-            return False
+        except Exception as error:  # noqa: BLE001 - as below
+            log.warning("lineage_failed", error=type(error).__name__)
+            return True
 
     def _advance(self) -> None:
         task = self._tasks[0]
@@ -63,7 +62,7 @@ class IdleWork:
             next(task)
         except StopIteration:
             self._tasks.remove(task)
-        except (StoreError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - a reader's bug must not stop capture
             log.warning("idle_task_failed", error=type(error).__name__)
             self._tasks.remove(task)
 

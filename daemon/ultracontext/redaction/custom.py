@@ -204,10 +204,9 @@ def _is_value(value: bytes) -> bool:
 
 
 def _glob(glob: str) -> re.Pattern[str]:
-    out = []
-    for part in re.split(r"(\*\*|\*|\?)", glob):
-        out.append({"**": ".*", "*": "[^/]*", "?": "[^/]"}.get(part) or re.escape(part))
-    return re.compile("".join(out), re.DOTALL)
+    signs = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
+    parts = re.split(r"(\*\*|\*|\?)", glob)
+    return re.compile("".join(signs.get(part) or re.escape(part) for part in parts), re.DOTALL)
 
 
 def _lower(words: tuple[str, ...]) -> tuple[bytes, ...]:

@@ -146,7 +146,7 @@ def checked_allow(values: Sequence[str], paths: Sequence[str]) -> None:
                 f"redaction.allow.values: {value!r} is too short", hint="Write the whole value"
             )
     for glob in paths:
-        if not glob.strip("/*? ") or not glob.startswith(("/", "~", "*")):
+        if not glob.strip("/*? ") or not glob.startswith(("/", "*")):
             raise SettingsError(
                 f"redaction.allow.paths: {glob!r} is no path of files",
                 hint="Write it like /home/me/.claude/projects/demo/**",

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
 WINDOW = 4096
@@ -64,7 +65,7 @@ def compiled(pattern: str, *, ignore_case: bool) -> re.Pattern[str]:
         raise ValueError("matches the empty text")
     if made.flags & (re.UNICODE | re.LOCALE):
         raise ValueError("sets a flag that changes what its classes mean")
-    tree = re._parser.parse(pattern, made.flags)  # type: ignore[attr-defined]
+    tree = _parser.parse(pattern, made.flags)
     work = _sequence(list(tree), bool(made.flags & re.IGNORECASE), last=True)
     if work.steps * _places(list(tree)) > BUDGET:
         raise ValueError(
