@@ -30,6 +30,8 @@ import ultracontext.redaction.boundary as boundary
 from ultracontext.redaction.rules import load_rules
 rules = tuple(r for r in load_rules() if r.name not in ("gitlab-token", "github-token"))
 boundary.load_rules = lambda *_: rules
+import ultracontext.runtime.masking as masking
+masking._remember = lambda *_: None  # an older program has other files
 from ultracontext.cli.main import run
 sys.exit(run(sys.argv[1:]))
 """
@@ -292,3 +294,47 @@ def test_status_is_quick_where_much_is_behind(person: Person) -> None:
     begun = time.monotonic()
     assert person.status()["redaction"]["behind"] in (400, None)
     assert time.monotonic() - begun < 10
+
+
+def test_the_key_goes_to_another_machine(person: Person) -> None:
+    person.chat("a", text=f"use {TOKEN}")
+    assert person.run("daemon", "run", "--once").code == 0
+    mark = person.run("secrets", "--json", "--no-files").data["secrets"][0]["fingerprint"]
+    assert person.run("config", "key", "export", "key").code == 0
+    file = person.path / "key"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert person.run("config", "key", "export", "key").code == 3
+    shown = person.run("config", "key", "export")
+    assert shown.out == file.read_text()
+    assert "password" in shown.err
+
+    (person.home / "state/secret").unlink()
+    lost = person.run("daemon", "run", "--once")
+    assert lost.code == 1
+    assert "another masking key" in lost.err
+    assert person.run("config", "key", "import", "key").code == 0
+    once = person.run("daemon", "run", "--once", "--json")
+    assert once.data["events"] == 0
+    person.chat("b", text=f"use {TOKEN}")
+    assert person.run("daemon", "run", "--once").code == 0
+    (only,) = person.run("secrets", "--json", "--no-files").data["secrets"]
+    assert (only["fingerprint"], len(only["sessions"])) == (mark, 2)
+
+
+def test_a_key_of_another_store_is_refused(person: Person) -> None:
+    person.chat("a", text=f"use {TOKEN}", turns=3)
+    assert person.run("daemon", "run", "--once").code == 0
+    person.write("other", "ultracontext-key-1:" + "ab" * 32 + "\n")
+    refused = person.run("config", "key", "import", "other")
+    assert refused.code == 3
+    person.write("bad", "ultracontext-key-1:xyz")
+    assert person.run("config", "key", "import", "bad").code == 1
+    assert person.run("config", "key", "import", "none").code == 1
+    assert person.run("config", "key", "import", "other", "--yes").code == 0
+    once = person.run("daemon", "run", "--once", "--json")
+    assert once.data["events"] == 0
+    person.chat("a", text=f"again {TOKEN}")
+    assert person.run("daemon", "run", "--once", "--json").data["events"] == 2
+    (one,) = person.sessions()
+    assert one["messages"] == 8
+    assert len(person.run("secrets", "--json", "--no-files").data["secrets"]) == 2

@@ -72,6 +72,15 @@ POSITIONS: dict[str, Position] = {
     "tool-result": lambda s: {"toolUseResult": {"stdout": f"    12\t{s}\n    13\tx"}},
     "unparsable": lambda s: ('{"cut": "x ' + json.dumps(s)[1:-1]).encode(),
     "coloured": lambda s: {"text": f"\x1b[31m{s}\x1b[0m"},
+    "title": lambda s: {"type": "summary", "summary": f"Rotate {s}"},
+    "split-blocks": lambda s: {
+        "message": {
+            "content": [
+                {"type": "text", "text": f"it is {s[: len(s) // 2]}"},
+                {"type": "text", "text": f"{s[len(s) // 2 :]} here"},
+            ]
+        }
+    },
 }
 """What a record looks like that holds a text in this position."""
 

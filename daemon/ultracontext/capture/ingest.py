@@ -222,7 +222,7 @@ class Ingest:
             fresh = identity == candidate.event_id
             before = known.get(identity) if fresh else self._known(identity)
         while before is not None:
-            same = before.digest == record.digest
+            same = before.digest in (b"", record.digest)  # empty: of another key, not known
             if same and not in_place:
                 batch.count("duplicates")
                 return

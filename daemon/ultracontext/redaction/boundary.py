@@ -19,6 +19,7 @@ from ultracontext.redaction.checks import FIELD_KINDS
 from ultracontext.redaction.custom import Custom
 from ultracontext.redaction.engine import open_engine
 from ultracontext.redaction.fingerprint import Fingerprinter
+from ultracontext.redaction.joined import mask_joined
 from ultracontext.redaction.large import TIMEOUT_SECONDS, ChildError, Order, mask_in_child
 from ultracontext.redaction.parse import (
     dump_json,
@@ -315,6 +316,11 @@ class Redactor:
             found = collect(native, self._known, self._names)
             if not (found.exact and surely_exact(data, native, found.members)):
                 native, found = self._slowly(data)
+            joined = bool(found.lists) and mask_joined(found.lists, self.scanner, counts)
+            if joined:
+                again = collect(native, self._known, self._names)
+                again.values += found.hidden
+                found = again
         except ValueError:
             return None, b""
         texts = found.values + found.keys
@@ -322,7 +328,7 @@ class Redactor:
         fields = self.scanner.fields(found.fields, changed, texts, counts) if found.fields else {}
         if not changed and not fields:
             self._learn(found.keys)
-            return native, data
+            return native, dump_json(native) if joined else data
         split = len(found.values)
         replace(
             native,
@@ -339,6 +345,7 @@ class Redactor:
         found = collect(native, self._known, self._names)
         if dropped:
             hidden = collect(dropped, self._known, self._names)
+            found.hidden = hidden.values
             found.values += hidden.values
             found.keys += hidden.keys
             found.fields += hidden.fields

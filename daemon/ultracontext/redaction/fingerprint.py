@@ -59,6 +59,8 @@ class Fingerprinter:
         """16 bytes over an unmasked record and the files that belong to it."""
         digest = self._record.copy()
         digest.update(data)
+        if not companions:
+            return digest.digest()
         for name in sorted(companions):
             framed = name.encode("utf-8", "surrogatepass")
             body = companions[name]

@@ -39,6 +39,8 @@ class Scanner:
         self.engine = engine
         self.fingerprints = fingerprints
         self.custom = custom
+        self.frames = frozenset(r.name for r in rules if r.many_lines and r.certain)
+        """Names of the rules whose secrets have many lines."""
         self._own = custom if custom is not None and custom.searches else None
 
     def mask(self, texts: Sequence[str], counts: Counter[str]) -> dict[int, str]:
@@ -90,7 +92,9 @@ class Scanner:
 
     def find(self, text: str) -> list[Span]:
         """Spans of the UTF-8 bytes of a text, merged and in order."""
-        data = encoded(text)
+        return self.find_bytes(encoded(text))
+
+    def find_bytes(self, data: bytes) -> list[Span]:
         spans = self._find_in(data)
         for view, back in all_views(data):
             spans += _mapped(self._find_in(view), back)

@@ -64,6 +64,10 @@ class Found:
     """Keys not known to be clean."""
     fields: list[tuple[str, str]] = field(default_factory=list)
     """Key and value where the key says that the value may be a secret."""
+    lists: list[list[Any]] = field(default_factory=list)
+    """Those with more than one block or line, which a secret may be cut over."""
+    hidden: list[str] = field(default_factory=list)
+    """Values that a repeated key hides."""
     members: int = 0
     """Members of all objects."""
     exact: bool = True
@@ -137,6 +141,8 @@ def _collect_list(
             push(value)
         elif kind is float and not -_LARGE < value < _LARGE:
             found.exact = False
+    if len(node) > 1:
+        found.lists.append(node)
 
 
 def meaning(key: str) -> int:

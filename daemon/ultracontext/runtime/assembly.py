@@ -17,6 +17,7 @@ from ultracontext.paths import Paths
 from ultracontext.redaction import Redactor
 from ultracontext.redaction.fingerprint import load_secret
 from ultracontext.runtime.audit import note_redaction
+from ultracontext.runtime.key import claim
 from ultracontext.runtime.masking import open_redactor
 from ultracontext.runtime.roots import agent_roots
 from ultracontext.runtime.rules import capture_rules
@@ -60,6 +61,7 @@ def capture_line(setup: Setup) -> Iterator[Line]:
     store = open_store(place, migrate=True)
     try:
         space = store.within(LOCAL_SPACE)
+        claim(space, secret)
         if setup.settings.redaction.enabled:
             space.remask_names(redactor)  # before capture reads them
         roots = agent_roots(setup.settings, setup.env, setup.home, known())

@@ -191,8 +191,9 @@ class Daemon:
             self._committed.clear()
             await self._in_thread(loop, "upkeep", lambda: self._upkeep.once(self._halt)).wait()
             await asyncio.sleep(Upkeep.PAUSE_SECONDS)
+            longest = Upkeep.SOON_SECONDS if self._upkeep.unfinished else Upkeep.LONGEST_SECONDS
             with suppress(TimeoutError):
-                async with asyncio.timeout(Upkeep.LONGEST_SECONDS):
+                async with asyncio.timeout(longest):
                     await self._committed.wait()
 
     async def _watch_lock(self) -> None:

@@ -33,6 +33,7 @@ class Upkeep:
 
     PAUSE_SECONDS = 30.0
     LONGEST_SECONDS = 86400.0
+    SOON_SECONDS = 60.0
 
     def __init__(self, line: Line, *, gently: bool = True) -> None:
         self._line = line
@@ -40,6 +41,8 @@ class Upkeep:
         """Beside live capture, which goes first."""
         self.problem: dict[str, str] | None = None
         """Why rows could not be masked again, as of the last pass."""
+        self.unfinished = False
+        """Whether rows are left to be masked again, so that the next pass should come soon."""
         self._counted: Rules | None = None
         self.ignored = 0
         """Captured sessions that a rule leaves out, as of the last pass."""
@@ -62,6 +65,7 @@ class Upkeep:
         if not self._line.setup.settings.redaction.enabled:
             return
         rows, begun = 0, time.monotonic()
+        self.unfinished = True
         try:
             for done in self._line.space.remask(self._line.redactor):
                 rows += done
@@ -74,7 +78,10 @@ class Upkeep:
             self.problem = {"code": error.code, "message": error.message, "hint": error.hint}
             log.warning("remask-stopped", code=error.code)
             return
-        self.problem = None
+        except StoreError as error:
+            log.warning("remask-stopped", code=error.code)
+            return
+        self.problem, self.unfinished = None, False
         if rows:
             log.info("remasked", events=rows)
 

@@ -149,7 +149,7 @@ def checked_allow(values: Sequence[str], paths: Sequence[str]) -> None:
         if not glob.strip("/*? ") or not glob.startswith(("/", "*")):
             raise SettingsError(
                 f"redaction.allow.paths: {glob!r} is no path of files",
-                hint="Write it like /home/me/.claude/projects/demo/**",
+                hint="Write it like /home/me/sessions/demo/**",
             )
 
 

@@ -270,6 +270,10 @@ class SpaceStore(Protocol):
     def keep_digests(self, digests: Sequence[bytes]) -> None:
         """Whole keyed digests of masked secrets; never leave this machine."""
 
+    def forget_digests(self) -> None:
+        """Drops everything that a local key made: after it, stored events count as known whatever
+        their content, and no source is recognised. For a change of the key, and nobody else."""
+
     def digests(self) -> dict[str, list[str]]:
         """The same as hex, by the 8 digits that a mask shows."""
 

@@ -345,12 +345,11 @@ class MemorySpaceStore:
         return found
 
     # masks: this store is never older than its program
-
     def behind(self, rule_set: int) -> int:
         return 0
 
     def remask_names(self, redactor: Redactor) -> None:
-        """There is nothing to do."""
+        """Nothing to do."""
 
     def remask(self, redactor: Redactor) -> Iterator[int]:
         return iter(())
@@ -363,6 +362,9 @@ class MemorySpaceStore:
 
     def keep_digests(self, digests: Sequence[bytes]) -> None:
         self._digests.update(digests)
+
+    def forget_digests(self) -> None:
+        self._digests.clear()
 
     def digests(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}

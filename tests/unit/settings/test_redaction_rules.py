@@ -119,19 +119,21 @@ def test_other_faults_are_errors_of_settings(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     "pattern",
     [
-        r"(a+)+b", r"(a|a)*b", r"(a|ab)*c", r"(?:x+x+)+y", r"(?:[a-z]+|[a-z0-9]+)*!", r"a*a*a*b",
+        r"(a+)+b", r"(a|a)*b", r"(?:a|ab|b)*c", r"(?:x+x+)+y", r"(?:[a-z]+|[a-z0-9]+)*!",
+        r"a*a*a*b",
         r"(?:(?:a{0,3}){0,3}){0,3}z", r"(?:a?){20}a{20}", r"(a)\1", r"(?P<q>['x])a(?P=q)",
         r".*x.*y.*z", r"(?:\s*\w*)*;", r"(?=(a+)+b)x", r"(?u)\w+", r"([a-z]+)*x", r"(?>(a+)+)b",
         r"(?:(a+)+)++b",
     ],
 )  # fmt: skip
 def test_patterns_that_could_run_away_are_refused(pattern: str) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"run|repeat|flag|refers|incompatible"):
         compiled(pattern, ignore_case=False)
 
 
 SOUND = [
-    r"acme_[a-z0-9]{32}", r"(?:[a-z]+\.)+internal", r"(a|b)*c", r"(\w+)\s*=\s*\"([^\"]+)\"",
+    r"acme_[a-z0-9]{32}", r"(?:[a-z]+\.)+internal", r"(a|b)*c", r"(a|ab)*c",
+    r"(\w+)\s*=\s*\"([^\"]+)\"",
     r"-----BEGIN X-----[\s\S]*?-----END X-----", r"\b\d{3}-\d{2}-\d{4}\b", r"(?:ab?)*c",
     r"(?:[a-z]++\.)+internal", r"(foo|foob|fob){1,3}x", r"(?>a+)+b", r"https?://[^\s:]+:[^\s@]+@c",
     r"[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}", r"(?i)token=\S+", r"a{0,64}a{0,64}b",

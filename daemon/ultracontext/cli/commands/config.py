@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ultracontext.cli import output
+from ultracontext.cli.commands.key import app as key_app
 from ultracontext.cli.group import command_app
 from ultracontext.cli.workspace import Workspace, workspace
 from ultracontext.runtime.health import without_password
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ultracontext.settings import Settings
 
 app = command_app(help="Show, get and set settings.")
+app.add_typer(key_app, name="key")
 
 RULES = frozenset(f"capture.{k}" for k in ("agents", "include", "exclude", "exclude_sessions"))
 """Settings that can leave out what is captured already."""

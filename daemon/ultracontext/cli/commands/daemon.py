@@ -9,7 +9,7 @@ import typer
 
 from ultracontext import logs
 from ultracontext.cli import output
-from ultracontext.cli.commands.status import print_status, size
+from ultracontext.cli.commands.status import collect, print_status, size
 from ultracontext.cli.group import UsageError, command_app
 from ultracontext.cli.workspace import Workspace, workspace
 from ultracontext.errors import RedactionError
@@ -128,7 +128,15 @@ def start(json: Json = False) -> int:
         output.write_json({"running": True, "started": started, "pid": pid})
     else:
         output.note(f"Started, pid {pid}." if started else f"It runs already, pid {pid}.")
+        _note_waiting(place)
     return 0
+
+
+def _note_waiting(place: Workspace) -> None:
+    """Says so when it runs and captures nothing."""
+    for problem in collect(place)["problems"]:
+        if problem["code"] == "redaction":
+            output.note(output.one_line(f"But {problem['message']}. {problem['hint']}"))
 
 
 @app.command("stop")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-EXACT_ROWS = 50_000
+EXACT_ROWS, EXACT_CONTEXTS = 50_000, 500
 """Up to so many rows are counted one by one; beyond it whole contexts are."""
 
 _WHOLE = "SELECT updated_ms, ref, nodes FROM contexts WHERE space = ?1 AND +agent IS NOT NULL"
@@ -28,7 +28,7 @@ def rows(connection: sqlite3.Connection, space: str, rule_set: int) -> int:
     """How many rows are to be masked again."""
     found = contexts(connection, space, rule_set)
     total = sum(nodes for _, nodes in found)
-    if total > EXACT_ROWS:
+    if total > EXACT_ROWS or len(found) > EXACT_CONTEXTS:
         return total
     return sum(
         connection.execute(

@@ -27,6 +27,12 @@ ALL = (
     " FROM marks m JOIN contexts c ON c.space = m.space AND c.ref = m.context"
     " WHERE m.space = ? ORDER BY m.kind, m.fingerprint, m.first_ms"
 )
+FORGET = (
+    "UPDATE nodes SET digest = NULL WHERE space = ?",
+    "UPDATE sources SET path_digest = x'', fingerprint = x'', inode = 0, gone = 1 WHERE space = ?",
+    "DELETE FROM dedup WHERE space = ?",
+    "DELETE FROM fingerprints WHERE space = ?",
+)
 
 
 def in_bytes(data: bytes) -> Counter[Mark]:
@@ -97,6 +103,12 @@ def keep_digests(connection: sqlite3.Connection, space: str, digests: Iterable[b
         "INSERT OR IGNORE INTO fingerprints (space, fingerprint, digest) VALUES (?, ?, ?)",
         [(space, digest.hex()[:8], digest) for digest in digests],
     )
+
+
+def forget_digests(connection: sqlite3.Connection, space: str) -> None:
+    """Everything keyed. Sources stay, because nodes name them, and are recognised no more."""
+    for statement in FORGET:
+        connection.execute(statement, (space,))
 
 
 def digests(connection: sqlite3.Connection, space: str) -> dict[str, list[str]]:

@@ -27,7 +27,7 @@ from ultracontext.store.sqlite.roots import Counters
 
 log = get_logger(__name__)
 
-STEP_BYTES = 192 * 1024
+STEP_BYTES = 96 * 1024
 """Bodies in one transaction, as a rule; a single larger one has a transaction of its own."""
 STEP_ROWS = 400
 LARGE_WEIGHT = 64 * 1024

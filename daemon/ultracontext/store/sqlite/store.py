@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from ultracontext.chain import Remask
-from ultracontext.errors import StoreError
+from ultracontext.errors import StoreBusyError, StoreError
 from ultracontext.model import ContextId, EventId
 from ultracontext.redaction import Redactor
 from ultracontext.store.base import (
@@ -307,8 +307,12 @@ class SqliteSpaceStore:
         )
         yield from work.run()
         self._kinds.forget()
-        if writer.empty_wal():
-            self.note(REMASKED, redactor.rule_set)
+        if not writer.empty_wal():
+            raise StoreBusyError(
+                f"a program that reads {writer.path} keeps older pages of it",
+                hint="It is tried again in a minute",
+            )
+        self.note(REMASKED, redactor.rule_set)
 
     def remasks(self, context_id: ContextId) -> list[Remask]:
         with self._reader.reading() as connection:
@@ -321,6 +325,10 @@ class SqliteSpaceStore:
     def keep_digests(self, digests: Sequence[bytes]) -> None:
         with self._writer().writing() as connection:
             marks.keep_digests(connection, self.space, digests)
+
+    def forget_digests(self) -> None:
+        with self._writer().writing() as connection:
+            marks.forget_digests(connection, self.space)
 
     def digests(self) -> dict[str, list[str]]:
         with self._reader.reading() as connection:

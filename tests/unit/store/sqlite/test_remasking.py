@@ -13,6 +13,7 @@ import pytest
 from older_rules import older_redactor
 
 from ultracontext.chain import birth_digest, content_digest, first_break, link
+from ultracontext.errors import StoreBusyError
 from ultracontext.model import RawRecord, SessionFacts
 from ultracontext.redaction import Redactor, load_redactor
 from ultracontext.store.base import FactsUpdate
@@ -336,3 +337,34 @@ def test_a_store_of_the_version_before_is_read(
     reading = open_sqlite(path, write=False, migrate=False).within("local")
     assert reading.find("s1").rule_set is None
     assert [row.session_id for row in reading.contexts()] == ["s1"]
+
+
+def test_a_reader_in_the_way_is_waited_for(
+    opened: SqliteStore, make: Any, old: Redactor, new: Redactor, path: Path
+) -> None:
+    fill(opened, make, old)
+    other = sqlite3.connect(path)
+    other.execute("BEGIN")
+    other.execute("SELECT count(*) FROM nodes").fetchone()
+    assert opened._writer is not None
+    with opened._writer.reading() as connection:
+        connection.execute("PRAGMA busy_timeout=10")
+    with pytest.raises(StoreBusyError):
+        run(opened, new)
+    assert found_in(path) != []
+    other.close()
+    run(opened, new)
+    assert found_in(path) == []
+
+
+def test_facts_of_what_changed_are_computed_anew(
+    opened: SqliteStore, make: Any, old: Redactor, new: Redactor
+) -> None:
+    fill(opened, make, old)
+    space = opened.within("local")
+    run(opened, new)
+    row = space.find("s1")
+    assert row.stale
+    assert "[redacted:gitlab-token:" in str(row.facts.title)
+    assert "[redacted:gitlab-token:" in str(row.facts.project_path)
+    assert space.contexts(project="/w")
