@@ -19,9 +19,7 @@ WRONG = {
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("fault", sorted(WRONG))
-def test_captured_by_a_wrong_reader_and_shown_by_the_mended_one(
-    fault: str, tmp_path: Path
-) -> None:
+def test_captured_by_a_wrong_reader_and_shown_by_the_mended_one(fault: str, tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     session = ClaudeSession(home)
     session.append(["question", "answer", "more", "done"])

@@ -105,6 +105,7 @@ class Ingest:
         if masked is None:
             redact = self._redactor.redact_any
             masked = [redact(raw) for raw in raws]
+        masked = self._redactor.across(raws, masked)
         records = self._sound(raws, masked, batch)
         failpoint("after_redact")
         candidates = self._admission.sift(source, self._assign(source, records, batch), batch)

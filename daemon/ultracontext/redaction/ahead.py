@@ -5,7 +5,7 @@ A verdict counts only for the bytes whose keyed digest it bears. When the proces
 its records are masked here: it can make things faster, never less safe.
 
     to the child     4 bytes length, MessagePack list of records' bytes
-    to the parent    4 bytes length, MessagePack list of verdicts
+    to the parent    4 bytes length, MessagePack `Answer`
 """
 
 from __future__ import annotations
@@ -48,15 +48,23 @@ class Verdict(msgspec.Struct, array_like=True):
     masks: dict[str, int] = {}
 
 
+class Answer(msgspec.Struct, array_like=True):
+    """Verdicts of one batch, and the whole digests of the secrets that were masked in it."""
+
+    verdicts: list[Verdict]
+    noted: list[bytes] = []
+
+
 class Ticket:
     """Records that were handed over."""
 
-    __slots__ = ("answered", "raws", "verdicts")
+    __slots__ = ("answered", "noted", "raws", "verdicts")
 
     def __init__(self, raws: Sequence[RawRecord]) -> None:
         self.raws = raws
         self.answered = threading.Event()
         self.verdicts: list[Verdict] | None = None
+        self.noted: list[bytes] = []
 
 
 class Ahead:
@@ -66,7 +74,7 @@ class Ahead:
         self._redactor = redactor
         self._child = _started()
         self._waiting: deque[Ticket] = deque()
-        self._decoder = msgspec.msgpack.Decoder(list[Verdict])
+        self._decoder = msgspec.msgpack.Decoder(Answer)
         self._reading = threading.Thread(target=self._read, name="masking-ahead", daemon=True)
         self._broken = self._child is None
         if self._child is not None and self._child.stdin is not None:
@@ -95,6 +103,7 @@ class Ahead:
         verdicts = ticket.verdicts
         if verdicts is None or len(verdicts) != len(ticket.raws):
             return [redact(raw) for raw in ticket.raws]
+        self._redactor.scanner.fingerprints.note(ticket.noted)
         return [
             self._minted(raw, verdict) or redact(raw)
             for raw, verdict in zip(ticket.raws, verdicts, strict=True)
@@ -138,9 +147,9 @@ class Ahead:
         pipe = self._child.stdout if self._child is not None else None
         try:
             while pipe is not None:
-                verdicts = self._decoder.decode(receive(pipe))
+                answer = self._decoder.decode(receive(pipe))
                 ticket = self._waiting.popleft()
-                ticket.verdicts = verdicts
+                ticket.verdicts, ticket.noted = answer.verdicts, answer.noted
                 ticket.answered.set()
         except (OSError, EOFError, IndexError, ValueError):
             self._fail()

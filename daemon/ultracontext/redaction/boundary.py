@@ -6,6 +6,7 @@ sure does not pass: RedactionError.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -15,6 +16,7 @@ from typing import Any, NoReturn, final
 
 from ultracontext.errors import RedactionError, SettingsError
 from ultracontext.model import RawRecord
+from ultracontext.redaction.across import mask_across
 from ultracontext.redaction.checks import FIELD_KINDS
 from ultracontext.redaction.custom import Custom
 from ultracontext.redaction.engine import open_engine
@@ -107,6 +109,9 @@ class MaskedRecord:
         return f"<MaskedRecord {self.agent} {self.start}-{self.end}>"
 
 
+JOINED = ("cut-in-two",)
+"""Counted among the masks of a record that holds a part of a secret."""
+
 _SEAL = object()
 """In every record that was minted, and nowhere else."""
 
@@ -178,6 +183,38 @@ class Redactor:
             rule_set=self.rule_set,
             digest=self.scanner.fingerprints.record(raw.data, raw.companions),
         )
+
+    def across(
+        self, raws: Sequence[RawRecord], masked: Sequence[MaskedRecord]
+    ) -> list[MaskedRecord]:
+        """Neighbouring records of one source, masked by themselves, looked at once more together.
+
+        A record in which a part of a cut secret stood is another one then, its `digest` the same.
+        """
+        out = list(masked)
+        if len(out) < 2 or not self.scanner.rules:
+            return out
+        natives = [self._unmasked(raw, record) for raw, record in zip(raws, masked, strict=True)]
+        for number in mask_across(natives, self.scanner):
+            raw = raws[number]
+            again = self.redact(dataclasses.replace(raw, data=dump_json(natives[number])))
+            fields = {name: getattr(again, name) for name in MaskedRecord.__slots__[1:]}
+            masks = Counter(again.masks)
+            masks.update(JOINED)
+            out[number] = _mint(**fields | {"digest": masked[number].digest, "masks": dict(masks)})
+        return out
+
+    def _unmasked(self, raw: RawRecord, record: MaskedRecord) -> dict[str, Any] | None:
+        """What a record says in clear, in a copy of its own where masks or parts stand."""
+        if type(record.native) is not dict or not raw.data or self.passes(raw.source):
+            return None
+        if not record.masks and not record.parts:
+            return record.native
+        try:
+            native = load_json(without_bom(raw.data))
+        except ValueError:
+            return None
+        return native if type(native) is dict else None
 
     def redact_file(
         self, raw: RawRecord, path: Path | None = None, *, timeout_seconds: float = TIMEOUT_SECONDS

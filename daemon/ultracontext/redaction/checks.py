@@ -7,7 +7,7 @@ or None. `likely` rules without a check of their own need a value that looks ran
 from __future__ import annotations
 
 import re
-from binascii import Error, a2b_base64
+from binascii import Error, a2b_base64, crc32
 from collections.abc import Callable
 
 from ultracontext.redaction import looks
@@ -31,7 +31,8 @@ def accept(certain: bool, checks: tuple[str, ...], match: Match, spot: Spot) -> 
         spot = checked
     value = match.string[spot[0] : spot[1]]
     if certain:
-        return None if looks.is_filler(value) or _in_blob(match, spot) else spot
+        doubtful = looks.is_filler(value) or _in_blob(match, spot)
+        return spot if not doubtful or proved(checks, value) else None
     if not checks and not looks.is_random(value):
         return None
     return spot
@@ -176,7 +177,26 @@ def _cookie(match: Match, spot: Spot) -> Spot | None:
 
 
 def _passed(_match: Match, spot: Spot) -> Spot:
+    """A checksum only adds to what a pattern says: a token that fails it is masked as well."""
     return spot
+
+
+def proved(checks: tuple[str, ...], value: bytes) -> bool:
+    """Whether a token bears the checksum that its provider puts into it."""
+    return "crc32" in checks and _has_crc32(value)
+
+
+def _has_crc32(value: bytes) -> bool:
+    """GitHub's and npm's: the last six are the CRC32 of the rest, in base 62."""
+    body = value[value.find(b"_") + 1 :]
+    left, digits = crc32(body[:-6]), bytearray()
+    for _ in range(6):
+        left, digit = divmod(left, 62)
+        digits.append(_BASE62[digit])
+    return len(body) > 12 and body[-6:] == digits[::-1]
+
+
+_BASE62 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 FIELD_KINDS = ("password-field", "secret-field")

@@ -59,25 +59,31 @@ _WORD = re.compile(rb"[A-Z]?[a-z]{1,20}|[A-Z]{1,20}")
 def mask_joined(lists: Sequence[list[Any]], scanner: Scanner, counts: Counter[str]) -> bool:
     """Masks in place what is cut over members of these lists; whether there was anything."""
     chains = [pair for node in lists for pair in _joins(node) if len(pair[0]) > 1]
+    return bool(mask_chains(chains, scanner, counts))
+
+
+def mask_chains(
+    chains: Sequence[tuple[Chain, bool]], scanner: Scanner, counts: Counter[str]
+) -> list[Piece]:
+    """Masks in place what these chains show, framed secrets only where that is said; the changed
+    pieces."""
     if not chains:
-        return False
-    found = False
+        return []
     for chain, framed, spans in _found(chains, scanner):
         for span in spans:
             if not framed or span.rule in scanner.frames:
-                found |= _edit(chain, span, scanner, counts)
-    if found:
-        pieces = {id(part.piece): part.piece for chain, _ in chains for part in chain}
-        for piece in pieces.values():
-            if piece is not None and piece.edits:
-                piece.apply()
-    return found
+                _edit(chain, span, scanner, counts)
+    pieces = {id(part.piece): part.piece for chain, _ in chains for part in chain}
+    changed = [piece for piece in pieces.values() if piece is not None and piece.edits]
+    for piece in changed:
+        piece.apply()
+    return changed
 
 
 def _joins(node: list[Any]) -> Iterator[tuple[Chain, bool]]:
     """What is to be joined of a list, and whether only framed secrets count in it."""
     for run in _runs(node):
-        for chain in _chains(run):
+        for chain in chains_of(run):
             yield chain, False
     lines = _lines(node)
     if lines:
@@ -88,7 +94,7 @@ def _runs(node: list[Any]) -> Iterator[list[Piece]]:
     """Blocks in a row that say their text under the same key."""
     run: list[Piece] = []
     for block in node:
-        key = _text_key(block)
+        key = text_key(block)
         if run and key != run[-1].key:
             if len(run) > 1:
                 yield run
@@ -99,7 +105,7 @@ def _runs(node: list[Any]) -> Iterator[list[Piece]]:
         yield run
 
 
-def _text_key(block: Any) -> str | None:
+def text_key(block: Any) -> str | None:
     if type(block) is dict:
         for key in TEXT_KEYS:
             if type(block.get(key)) is str:
@@ -109,26 +115,26 @@ def _text_key(block: Any) -> str | None:
 
 def _lines(node: list[Any]) -> list[Piece]:
     """The strings of a list in which a frame begins or ends: lines of a diff, of a notebook."""
-    if not any(type(text) is str and _has_mark(text) for text in node):
+    if not any(type(text) is str and has_mark(text) for text in node):
         return []
     return [Piece(node, i, text) for i, text in enumerate(node) if type(text) is str]
 
 
-def _has_mark(text: str) -> bool:
+def has_mark(text: str) -> bool:
     return any(mark in text for mark in MARKS)
 
 
-def _chains(run: Sequence[Piece]) -> Iterator[Chain]:
+def chains_of(run: Sequence[Piece], near: int = NEAR) -> Iterator[Chain]:
     """Pieces joined end to end; the middle of a long one without a frame is left out."""
-    whole = any(_has_mark(piece.text) for piece in run)
+    whole = any(has_mark(piece.text) for piece in run)
     chain: Chain = []
     for piece in run:
-        if whole or len(piece.text) <= 2 * NEAR:
+        if whole or len(piece.text) <= 2 * near:
             chain.append(_Part(piece, 0, encoded(piece.text)))
             continue
-        chain.append(_Part(piece, 0, encoded(piece.text[:NEAR])))
+        chain.append(_Part(piece, 0, encoded(piece.text[:near])))
         yield chain
-        start = len(piece.text) - NEAR
+        start = len(piece.text) - near
         chain = [_Part(piece, start, encoded(piece.text[start:]))]
     yield chain
 
@@ -161,7 +167,7 @@ def _found(
         begin = end + len(gap)
 
 
-def _edit(chain: Chain, span: Span, scanner: Scanner, counts: Counter[str]) -> bool:
+def _edit(chain: Chain, span: Span, scanner: Scanner, counts: Counter[str]) -> None:
     """Notes what a find hides in each piece, unless the piece shows it by itself."""
     touched: list[tuple[_Part, int, int]] = []
     begin = 0
@@ -171,7 +177,7 @@ def _edit(chain: Chain, span: Span, scanner: Scanner, counts: Counter[str]) -> b
             touched.append((part, low, high))
         begin += len(part.body)
     if _known_alone(touched, scanner) if len(touched) < 2 else _complete(touched, span, scanner):
-        return False
+        return
     counts[span.rule] += 1
     mark = scanner.mark(span.rule, span.value)
     for part, low, high in touched:
@@ -179,7 +185,6 @@ def _edit(chain: Chain, span: Span, scanner: Scanner, counts: Counter[str]) -> b
             start = part.start + _characters(part.body[:low])
             end = start + _characters(part.body[low:high])
             part.piece.edits.append((start, end, mark))
-    return True
 
 
 def _known_alone(touched: Sequence[tuple[_Part, int, int]], scanner: Scanner) -> bool:

@@ -11,7 +11,7 @@ import msgspec
 import orjson
 
 from ultracontext.model import RawRecord
-from ultracontext.redaction.ahead import Verdict, _send, receive
+from ultracontext.redaction.ahead import Answer, Verdict, _send, receive
 from ultracontext.redaction.boundary import MaskedRecord, Redactor, redactor_of
 
 
@@ -25,7 +25,9 @@ def main() -> int:
             return 3
         while True:
             batch = decoder.decode(receive(source))
-            _send(sink, msgspec.msgpack.encode([_verdict(redactor, data) for data in batch]))
+            verdicts = [_verdict(redactor, data) for data in batch]
+            answer = Answer(verdicts, redactor.scanner.fingerprints.drain())
+            _send(sink, msgspec.msgpack.encode(answer))
     except (EOFError, OSError):
         return 0
 

@@ -15,6 +15,9 @@ from ultracontext.redaction import Redactor, load_json
 QUICK = settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
+# Values of some 30 kB are meant to occur; that Hypothesis takes long to print them is no fault.
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
+
 SECRETS = [text for _, text, _ in secrets()]
 
 
