@@ -115,12 +115,10 @@ def collect(root: Any, known: Mapping[str, int], names: Names = OUR_NAMES) -> Fo
                 mark = names.meaning(key)
             kind = type(value)
             if kind is str:
-                if len(value) >= shortest and not (
-                    mark and _special(found, mark, node, key, value, names)
-                ):
+                if mark and _special(found, mark, node, key, value, names):
+                    continue
+                if len(value) >= shortest:
                     add(value)
-                elif mark and len(value) < shortest:
-                    _special(found, mark, node, key, value, names)
             elif kind is dict or kind is list:
                 push(value)
             elif kind is float and not -_LARGE < value < _LARGE:
