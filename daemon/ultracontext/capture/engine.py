@@ -19,7 +19,6 @@ from ultracontext.capture.idle import IdleWork
 from ultracontext.capture.ingest import Batch, Ingest
 from ultracontext.capture.lineage import Lineage
 from ultracontext.capture.options import CaptureOptions, Progress
-from ultracontext.capture.pipeline import Pipeline
 from ultracontext.capture.queue import WorkQueue
 from ultracontext.capture.readers import Readers
 from ultracontext.capture.registry import Registry
@@ -33,7 +32,7 @@ from ultracontext.formats import AgentSpec, Engine
 from ultracontext.logs import get_logger
 from ultracontext.model import captured_context_id
 from ultracontext.model.failpoint import failpoint
-from ultracontext.redaction import MaskedRecord, Redactor
+from ultracontext.redaction import Redactor
 from ultracontext.store.base import SpaceStore
 
 log = get_logger(__name__)
@@ -87,7 +86,6 @@ class CaptureEngine:
             self._registry.still_there, self._admission,
         )  # fmt: skip
         self._queue = WorkQueue()
-        self._pipeline = Pipeline(redactor, enabled=self._options.ahead)
         self._batch = Batch()
         self._batch_since = 0.0
         self._batch_hot = False
@@ -343,17 +341,11 @@ class CaptureEngine:
             self._read_again(now)
         taken = self._queue.take(now)
         if taken is None:
-            if self._pipeline:
-                self._pipeline.finish(self._take_masked)
-                return True
-            self._pipeline.close()
             if self._read_again(now):
                 return True
             return self._commit() if self._batch else False
         source, hot = taken
-        if hot:
-            self._pipeline.drain(self._take_masked)
-        if self._read(source, hot=hot):
+        if self._read(source):
             self._queue.put_back(source, hot=hot)
         self._batch_hot = self._batch_hot or hot
         if not self._batch_since:
@@ -380,19 +372,13 @@ class CaptureEngine:
             return True
         return self._monotonic() - self._batch_since >= options.batch_seconds
 
-    def _read(self, source: Source, *, hot: bool) -> bool:
+    def _read(self, source: Source) -> bool:
         """Reads one slice; True when the source may have more. One source's fault stays with it."""
         try:
             part = self._slice(source)
             if part.change is Change.REPLACED:
                 self._replaced(source)
                 return False
-            if not hot and part.records and self._pipeline.ready(part):
-                self._pipeline.send(source, part)
-                if self._pipeline.full:
-                    self._pipeline.finish(self._take_masked)
-                return part.more
-            self._pipeline.drain(self._take_masked)
             self._take(source, part)
         except Exception as error:  # noqa: BLE001 - the others go on; it is named in the status
             return self._failed(source, error)
@@ -411,15 +397,6 @@ class CaptureEngine:
             self._unmasked.discard(source.saved.source_id)
             if not self._unmasked:
                 self._problems.pop("redaction", None)
-
-    def _take_masked(self, source: Source, part: Slice, masked: list[MaskedRecord]) -> None:
-        """What the pipeline brings."""
-        try:
-            self._take(source, part, masked)
-        except Exception as error:  # noqa: BLE001 - as in `_read`
-            self._failed(source, error)
-            return
-        self._went_well(source, part)
 
     def _slice(self, source: Source) -> Slice:
         match source.facts.engine:
@@ -444,9 +421,9 @@ class CaptureEngine:
         if found is not None:
             self._enqueue(found, hot=True)
 
-    def _take(self, source: Source, part: Slice, masked: list[MaskedRecord] | None = None) -> None:
+    def _take(self, source: Source, part: Slice) -> None:
         if part.records:
-            self._ingest.take(source, part.records, self._batch, masked)
+            self._ingest.take(source, part.records, self._batch)
         if part.end >= 0:
             source.taken(part.end, part.prefix)
         elif source.dirty:
@@ -569,7 +546,6 @@ class CaptureEngine:
         return True
 
     def _roll_back(self, batch: Batch) -> None:
-        self._pipeline.drop(self._back)
         self._readers.drop(list(batch.touched))
         for source in batch.sources.values():
             self._back(source)

@@ -92,20 +92,12 @@ class Ingest:
         self._still_there = still_there
         """Whether the source that brought an event exists beside the one being read."""
 
-    def take(
-        self,
-        source: Source,
-        raws: Sequence[RawRecord],
-        batch: Batch,
-        masked: Sequence[MaskedRecord] | None = None,
-    ) -> None:
+    def take(self, source: Source, raws: Sequence[RawRecord], batch: Batch) -> None:
         """Adds a slice of one source to the batch. On an error the caller takes the source back."""
         batch.sources[source.saved.source_id] = source
         failpoint("after_read")
-        if masked is None:
-            redact = self._redactor.redact_any
-            masked = [redact(raw) for raw in raws]
-        masked = self._redactor.across(raws, masked)
+        redact = self._redactor.redact_any
+        masked = self._redactor.across(raws, [redact(raw) for raw in raws])
         records = self._sound(raws, masked, batch)
         failpoint("after_redact")
         candidates = self._admission.sift(source, self._assign(source, records, batch), batch)

@@ -22,8 +22,6 @@ class CaptureOptions:
     batch_bytes: int = 4 << 20
     batch_seconds: float = 0.2
     watch: bool = True
-    ahead: bool = True
-    """Mask a large backfill in a second process, where there is a second core."""
     rules: Rules = field(default_factory=Rules)
     """Which sessions are captured."""
 

@@ -78,8 +78,6 @@ class Source:
     done: int = 0
     """How far the records are in the batch: what a checkpoint may say."""
     done_prefix: bytes = b""
-    generation: int = 0
-    """Grows whenever the source goes back: slices read before that are void."""
     skip_until: int = 0
     """Bytes before it lay there at the first start and are left out."""
     assigner: Assigner | None = None
@@ -115,7 +113,6 @@ class Source:
 
     def rewind(self) -> None:
         """Back to the begin: the content changed. Ids make the second reading harmless."""
-        self.generation += 1
         self.position = self.done = self.ordinal = self.scanned = 0
         self.done_prefix = b""
         self.long_line = self.stream = self.rows = None
@@ -129,7 +126,6 @@ class Source:
 
     def restore(self) -> None:
         """Back to what is stored, after a commit that failed."""
-        self.generation += 1
         self.position = self.done = self.saved.position
         self.ordinal, self.done_prefix = self.saved.ordinal, self.saved.prefix
         self.branch, self.state = self.saved.branch, self.saved.state

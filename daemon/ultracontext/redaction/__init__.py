@@ -1,6 +1,5 @@
 """Masking: the only way from a raw record to a masked one."""
 
-from ultracontext.redaction.ahead import Ahead
 from ultracontext.redaction.boundary import (
     MaskedRecord,
     Redactor,
@@ -12,7 +11,6 @@ from ultracontext.redaction.parse import dump_json, load_json
 from ultracontext.redaction.slim import Part, join_parts
 
 __all__ = [
-    "Ahead",
     "MaskedRecord",
     "Part",
     "Redactor",

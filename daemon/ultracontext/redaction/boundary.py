@@ -300,16 +300,6 @@ class Redactor:
             return self.redact(raw)
         return self.redact_file(raw)
 
-    def order_for_child(self) -> dict[str, Any]:
-        """What a process of ours needs to mask as this one does; for its standard input only."""
-        return {
-            "secret": self._secret.hex(),
-            "engine": self.engine,
-            "cache_dir": None if self._cache_dir is None else str(self._cache_dir),
-            "rule_set": self.rule_set,
-            "custom": self._packed(),
-        }
-
     def passes(self, source: str) -> bool:
         """Whether the person said that the records of a source are not masked."""
         return self._custom is not None and self._custom.passes(source)

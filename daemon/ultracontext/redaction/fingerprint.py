@@ -49,11 +49,6 @@ class Fingerprinter:
         noted, self._noted = self._noted, set()
         return [bytes.fromhex(digest) for digest in sorted(noted)]
 
-    def note(self, digests: list[bytes]) -> None:
-        """Takes what another process of ours masked."""
-        if len(self._noted) < MOST_NOTED:
-            self._noted.update(digest.hex() for digest in digests)
-
     def full(self, value: bytes) -> str:
         """All 32 hex digits of the keyed digest of a secret."""
         digest = self._mask.copy()

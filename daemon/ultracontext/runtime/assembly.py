@@ -25,6 +25,9 @@ from ultracontext.settings import Settings
 from ultracontext.store import Store, open_store
 from ultracontext.store.base import LOCAL_SPACE, SpaceStore
 
+GC_OBJECTS = 50_000
+"""New objects between two looks for cycles: records make many and no cycles; 5 % of a backfill."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:

@@ -12,7 +12,7 @@ from redaction_corpus import POSITIONS, raw, record
 
 from ultracontext.errors import RedactionError, SettingsError
 from ultracontext.model import RawRecord
-from ultracontext.redaction import Ahead, Redactor, load_redactor
+from ultracontext.redaction import Redactor, load_redactor
 from ultracontext.redaction.confirm import MASK
 from ultracontext.redaction.custom import Custom
 from ultracontext.settings import CustomRule, CustomRules
@@ -210,11 +210,3 @@ def test_child_and_worker_mask_alike(acme: Redactor, tmp_path: Path) -> None:
     here = acme.redact(raw(data=data))
     assert far.body == here.body
     assert far.masks == here.masks
-    ahead = Ahead(acme)
-    try:
-        ticket = ahead.submit([raw(data=data)])
-        (there,) = ahead.take(ticket)
-        assert ticket.verdicts is not None
-        assert there.body == here.body
-    finally:
-        ahead.close()
