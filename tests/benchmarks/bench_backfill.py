@@ -1,4 +1,4 @@
-"""Backfill against a bare loop, in one run: `python tests/benchmarks/bench_backfill.py [MB]`.
+"""Backfill against a bare loop, in one run: `bench_backfill.py [MB [RECORD_BYTES…]]`.
 
 The bare loop reads the same files, parses each line with orjson, and inserts the same bytes under
 the same keys into the same tables with the same indexes, 500 rows a transaction, durable the same
@@ -101,7 +101,8 @@ def bare(root: Path, path: Path, schema: list[str]) -> dict[str, float]:
 def main() -> None:
     megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 60
     report = []
-    for size in (600, 2000):
+    sizes = [int(a) for a in sys.argv[2:]] or [600, 2000]
+    for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder) / "claude"
             write_claude(root, total_bytes=megabytes << 20, record_bytes=size, files=8)
