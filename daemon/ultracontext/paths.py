@@ -93,7 +93,11 @@ class Paths:
 
     def ensure(self) -> None:
         """Makes the folders, and makes private again what is there. Raises PathsError."""
-        for folder in self.folders():
+        folders = list(self.folders())
+        for folder in folders:
+            if folder.parent not in folders:
+                _check_own(folder)
+        for folder in folders:
             _make_private(folder)
             _close_files(folder)
         if self.socket_dir != self.run_dir:
@@ -177,6 +181,23 @@ def _socket_place(run_dir: Path, env: Mapping[str, str]) -> tuple[Path, Path]:
     return folder / name, folder
 
 
+def _check_own(folder: Path) -> None:
+    """Refuses a folder that is somebody's for other things: ours are made private as a whole."""
+    try:
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        names = [entry.name for entry in folder.iterdir()] if mode & 0o077 else []
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise _cannot(folder, error) from error
+    ours = any(name in OUR_NAMES or name.endswith(".log") for name in names)
+    if mode & stat.S_ISVTX or (names and not ours):
+        raise PathsError(
+            f"{folder} is open to others and holds other things",
+            hint="Choose a folder of its own by ULTRACONTEXT_HOME",
+        )
+
+
 def _make_private(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -190,6 +211,10 @@ def _make_private(folder: Path) -> None:
             folder.chmod(0o700)
     except OSError as error:
         raise _cannot(folder, error) from error
+
+
+OUR_NAMES = {"config.toml", "store.db", "index.db", "state", "run", "logs", "log", "secret"}
+"""By these a folder of an earlier run is known."""
 
 
 def _close_files(folder: Path) -> None:

@@ -320,6 +320,12 @@ class CaptureEngine:
         self._last_sweep = self._now()
         for agent, path, reason in self._registry.walk.unreadable:
             text = f"{agent}: a folder or file cannot be read ({reason})"
+            if f"unreadable:{path}" not in self._problems:
+                self._totals.errors.append(
+                    SourceError(
+                        agent=agent, path=self._redactor.text(path), position=0, code="unreadable"
+                    )
+                )
             self._problem(f"unreadable:{path}", "unreadable", text, "Check its permissions.")
         if self._watcher is not None and self._watcher.watch(self._registry.walk.folders):
             self.request_sweep()

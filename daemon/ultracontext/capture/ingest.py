@@ -220,6 +220,9 @@ class Ingest:
                 batch.count("duplicates")
                 return
             if not same and not in_place and revision == 0 and self._is_copy(source, before):
+                if self._is_revision(candidate, batch):
+                    batch.count("duplicates")
+                    return
                 self._branch(candidate, batch)
             else:
                 revision += 1
@@ -235,6 +238,16 @@ class Ingest:
 
     def _known(self, identity: EventId) -> KnownEvent | None:
         return self._store.known_events([identity]).get(identity)
+
+    def _is_revision(self, candidate: Candidate, batch: Batch) -> bool:
+        """Whether a copy holds a later content of the record that is stored already."""
+        revision = 1
+        while True:
+            identity = self._identity(candidate, revision)
+            found = batch.pending.get(identity) or self._known(identity)
+            if found is None or found.digest == candidate.record.digest:
+                return found is not None
+            revision += 1
 
     def _is_copy(self, source: Source, before: KnownEvent) -> bool:
         """Whether other content under a known name is a copy gone on elsewhere, not an edit in

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from capture_lab import Lab, lines
+from capture_lab import Lab, lines, record
 
 from ultracontext.store.session import read_session
 
@@ -67,6 +67,21 @@ def test_fork_has_the_same_name_when_all_is_read_again(lab: Lab) -> None:
     lab.roots = [lab.folder / "other"]
     assert lab.run().events == 0
     assert lab.sessions() == sessions
+
+
+def test_copy_of_an_edited_file_is_no_fork(lab: Lab) -> None:
+    path = lab.write(lines([record(n) for n in range(10)]))
+    lab.run()
+    data = path.read_bytes().replace(b"text 4", b"TEXT 4")
+    with path.open("r+b") as out:
+        out.write(data)
+    assert lab.run().events == 1
+    shutil.copy(path, lab.logs / "copy.log")
+    assert lab.run().events == 0
+    lab.append(lines([record(10)]))
+    shutil.copy(path, lab.logs / "third.log")
+    assert lab.run().events == 1
+    assert lab.sessions() == ["s1"]
 
 
 def test_edit_of_the_only_copy_is_a_revision(lab: Lab) -> None:

@@ -148,3 +148,21 @@ def test_short_place_that_others_may_enter_is_refused(tmp_path: Path, short: Pat
     paths.socket_dir.chmod(0o755)
     with pytest.raises(PathsError, match="not a private folder"):
         paths.ensure()
+
+
+def test_a_folder_for_other_things_is_left_as_it_is(tmp_path: Path) -> None:
+    foreign = tmp_path / "documents"
+    foreign.mkdir(mode=0o755)
+    letter = foreign / "letter.txt"
+    letter.write_text("dear")
+    letter.chmod(0o644)
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    for folder in (foreign, shared):
+        before = folder.stat().st_mode
+        paths = resolve_paths({"ULTRACONTEXT_HOME": str(folder)}, tmp_path)
+        with pytest.raises(PathsError, match="holds other things"):
+            paths.ensure()
+        assert folder.stat().st_mode == before
+    assert letter.stat().st_mode & 0o777 == 0o644

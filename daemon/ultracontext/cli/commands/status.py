@@ -102,10 +102,9 @@ def human(found: dict[str, Any]) -> list[str]:
     ]
     lines = [f"{name:<10} {output.one_line(text)}" for name, text in rows]
     for problem in found["problems"]:
-        hint = f" {problem['hint']}." if problem.get("hint") else ""
-        lines.append(
-            f"{'Problem':<10} {output.one_line(problem['message'])}.{output.one_line(hint)}"
-        )
+        hint = f"{problem['hint']}." if problem.get("hint") else ""
+        text = f"{output.one_line(problem['message'])}. {output.one_line(hint)}"
+        lines.append(f"{'Problem':<10} {text}".rstrip())
     return lines
 
 
