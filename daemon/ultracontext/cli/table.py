@@ -18,6 +18,8 @@ class Column:
     least: int = 4
     weight: int = 0
     right: bool = False
+    keeps_end: bool = False
+    """Cut at its begin: of a path the last part tells most."""
 
 
 def render(
@@ -42,23 +44,29 @@ def _shrink(widths: list[int], columns: Sequence[Column], room: int) -> None:
         for i, column in enumerate(columns):
             if column.weight == weight and sum(widths) > room:
                 widths[i] = max(min(column.least, widths[i]), widths[i] - (sum(widths) - room))
-    for i in range(len(widths)):  # a very narrow terminal: everything gives way
+    for i in reversed(range(len(widths))):  # very narrow: all gives way, the first column last
         if sum(widths) > room:
             widths[i] = max(1, widths[i] - (sum(widths) - room))
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], columns: Sequence[Column]) -> str:
     parts = [
-        _fit(c, w, right=column.right) for c, w, column in zip(cells, widths, columns, strict=True)
+        _fit(cell, width, column)
+        for cell, width, column in zip(cells, widths, columns, strict=True)
     ]
     return GAP.join(parts).rstrip()
 
 
-def _fit(text: str, width: int, *, right: bool) -> str:
+def _fit(text: str, width: int, column: Column) -> str:
     from rich.cells import cell_len, set_cell_size
 
     size = cell_len(text)
+    if size > width and column.keeps_end:
+        while text and cell_len(text) >= width:
+            text = text[1:]
+        text = ("…" + text) if width else ""
+        size = cell_len(text)
     if size > width:
         return set_cell_size(text, max(width - 1, 0)) + "…" if width else ""
     blank = " " * (width - size)
-    return blank + text if right else text + blank
+    return blank + text if column.right else text + blank

@@ -28,8 +28,8 @@ COLUMNS = (
     Column(name="Agent", least=6),
     Column(name="Last activity", least=16),
     Column(name="Messages", right=True),
-    Column(name="Project", least=10, weight=2),
-    Column(name="Title", least=10, weight=3),
+    Column(name="Project", least=12, weight=3, keeps_end=True),
+    Column(name="Title", least=16, weight=2),
 )
 
 
