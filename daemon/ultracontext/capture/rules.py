@@ -1,7 +1,7 @@
 """Which sessions are captured: rules on their project, as values, without I/O.
 
-A glob matches a folder and all below: `/work/secret`, `~/private/*`, `client-*` (any folder of that
-name); `*` stays within one name, `**` does not. Paths are masked before they come here.
+A glob matches a folder and all below: `/home/me/secret`, `~/private/*`, `client-*` (any folder of
+that name); `*` stays within one name, `**` does not. Paths are masked before they come here.
 """
 
 from __future__ import annotations
