@@ -237,6 +237,11 @@ class SpaceStore(Protocol):
     def set_relation(
         self, context_id: ContextId, *, parent_session: str, relation: str
     ) -> None: ...
+    def share_bodies(self, copy: ContextId, original: ContextId) -> Iterator[int]:
+        """Stores what a native fork holds of its parent's records only once, a bounded step (one
+        transaction of ≤ 50 ms) at each turn. Nothing that is read changes. It may be left at any
+        step and done again."""
+
     def stale(self, limit: int) -> list[ContextRow]: ...
     def child_counts(self) -> dict[ContextId, int]:
         """How many sub-agents name each context as their parent; contexts without one left out."""

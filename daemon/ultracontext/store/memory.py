@@ -325,6 +325,9 @@ class MemorySpaceStore:
         parent = others[0].context_id if others else captured_context_id(root.agent, parent_session)
         root.related = (parent, parent_session, relation)
 
+    def share_bodies(self, copy: ContextId, original: ContextId) -> Iterator[int]:
+        return iter(())  # what is in memory is not worth it
+
     def stale(self, limit: int) -> list[ContextRow]:
         return [row for root in self._roots.values() if (row := root.row()).stale][:limit]
 

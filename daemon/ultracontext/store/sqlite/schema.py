@@ -10,7 +10,8 @@ Every primary key starts with the space. A version is `major * 1000 + minor`, ke
     nodes         messages: one row an event, edits and revisions as rows at the same position
     blocks        bodies of neighbouring nodes of one context, compressed together; a node says
                   (block, place, size), and a fork's rows say the same as the rows they were
-                  copied from (then the block is `shared` and stays as it is)
+                  copied from (then the block is `shared` and stays as it is); a native fork's
+                  block may be a difference to its parent's (`sharing`)
     log           what was written, in order: the feed of index and remote, each node's stored_at
     kinds         (kind, role, event type) by number, so that a node spends a byte on them
     parts         strings over 256 KiB in pieces, by digest; `part_users` says who holds them
@@ -251,7 +252,11 @@ CREATE TABLE fingerprints (
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS: tuple[tuple[int, str], ...] = ((1000, FIRST), (1001, REMASKS))
+DIFFERENCES = """
+CREATE INDEX blocks_differences ON blocks (space, codec) WHERE codec < -1;
+"""
+
+MIGRATIONS: tuple[tuple[int, str], ...] = ((1000, FIRST), (1001, REMASKS), (1002, DIFFERENCES))
 """(version after it, statements), ascending; each runs in one transaction and is never changed."""
 
 VERSION = MIGRATIONS[-1][0]

@@ -44,6 +44,7 @@ from ultracontext.store.sqlite.content import Remasker
 from ultracontext.store.sqlite.names import Kinds
 from ultracontext.store.sqlite.nodes import Reading
 from ultracontext.store.sqlite.remasking import Remasking, remasks_of
+from ultracontext.store.sqlite.sharing import Sharing
 from ultracontext.store.values import milliseconds, moment
 
 END = 1 << 62
@@ -268,6 +269,12 @@ class SqliteSpaceStore:
     def set_relation(self, context_id: ContextId, *, parent_session: str, relation: str) -> None:
         with self._writer().writing() as connection:
             contexts.set_relation(connection, self.space, context_id, parent_session, relation)
+
+    def share_bodies(self, copy: ContextId, original: ContextId) -> Iterator[int]:
+        work = Sharing(
+            space=self.space, reader=self._reader, writer=self._writer(), bodies=self._bodies
+        )
+        return work.run(copy, original)
 
     def stale(self, limit: int) -> list[ContextRow]:
         with self._reader.reading() as connection:
