@@ -28,6 +28,7 @@ from ultracontext.store.base import (
     Event,
     FactsUpdate,
     KnownEvent,
+    NewVersion,
     SpaceStore,
 )
 
@@ -311,6 +312,7 @@ class Ingest:
                 event_type=first.event_type if first else "",
                 call_id=first.tool.call_id if first and first.tool else None,
                 time_ms=milliseconds(record.native),
+                version=_version(candidate),
             )
         )
         batch.touched.setdefault((slug, session_id), []).append(first.kind if first else "meta")
@@ -334,6 +336,29 @@ class Ingest:
         return CaptureBatch(
             events=batch.events, checkpoints=checkpoints, facts=facts, counts=batch.counts
         )
+
+
+def _version(candidate: Candidate) -> NewVersion | None:
+    """The version that begins with a record, its names as event ids; those of a fork may be of the
+    session that it goes on from."""
+    begins = candidate.assignment.version
+    if begins is None:
+        return None
+    slug, session = candidate.source.spec.slug, candidate.session_id
+    sessions = (session, session.partition("~")[0]) if "~" in session else (session,)
+
+    def named(*names: str | int | None) -> tuple[EventId, ...]:
+        known = (name for name in names if name is not None)
+        return tuple(event_id(slug, held, name) for name in known for held in sessions)
+
+    turn = begins.unless_behind
+    return NewVersion(
+        cause=begins.cause,
+        events=named(*begins.records),
+        first=named(*begins.first),
+        after=named(begins.after),
+        unless_behind=None if turn is None else event_id(slug, session, turn),
+    )
 
 
 def _own_name(source: Source) -> str:

@@ -20,6 +20,22 @@ LOCAL_SPACE = "local"
 """The space that holds what this machine captures."""
 
 
+class NewVersion(msgspec.Struct, kw_only=True, frozen=True):
+    """A version that begins with an event. What it puts aside: `events`, or all from the first
+    stored one of `first` on, or all behind `after`, or, where none is given, all; after a
+    compaction all since the one before."""
+
+    cause: str
+    """`rewind`, `compaction`."""
+    events: tuple[EventId, ...] = ()
+    first: tuple[EventId, ...] = ()
+    after: tuple[EventId, ...] = ()
+    """Of these the first that is stored; none is: no version begins. One in another context counts
+    as what stands before all of this one."""
+    unless_behind: EventId | None = None
+    """No version begins where `after` stands here or behind it."""
+
+
 class Event(msgspec.Struct, kw_only=True):
     """One captured record, ready to become a node."""
 
@@ -39,6 +55,8 @@ class Event(msgspec.Struct, kw_only=True):
     time_ms: int | None = None
     """The event's own time, milliseconds since 1970; None = unknown (the store takes the one
     before)."""
+    version: NewVersion | None = None
+    """The version of its context that begins with it."""
 
 
 class Checkpoint(msgspec.Struct, kw_only=True):
@@ -223,8 +241,10 @@ class SpaceStore(Protocol):
         first: int = 0,
         until: int | None = None,
         all_revisions: bool = False,
+        version: int | None = None,
     ) -> Iterator[StoredNode]:
-        """In order of position, by keyset pages; no read transaction is held between pages.
+        """In order of position, by keyset pages; no read transaction is held between pages. With
+        `version` what that version shows.
 
         Without `all_revisions`, only the newest revision of each record, at the place of the
         first."""

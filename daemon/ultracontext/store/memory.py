@@ -273,6 +273,7 @@ class MemorySpaceStore:
         first: int = 0,
         until: int | None = None,
         all_revisions: bool = False,
+        version: int | None = None,
     ) -> Iterator[StoredNode]:
         root = self._roots.get(context_id)
         if root is None:

@@ -52,17 +52,19 @@ def read_session(
     *,
     raw: bool = False,
     as_model: bool = False,
+    version: int | None = None,
 ) -> Session:
     """The whole session, its beginning in other sessions included; with `as_model` what of it its
-    agent would send to the model now.
+    agent would send to the model now; with `version` as it was when that version ended.
 
     Memory grows with the session; `native_records` and `unsettled` go through it piece by piece."""
     row = masked_row(row, redactor)
     if raw:
-        records = list(native_records(store, row, redactor))
+        records = list(native_records(store, row, redactor, version=version))
         return Session(row=row, facts=row.facts, messages=[], records=records)
     reader = reader_of(row)
-    fed = [m for messages in unsettled(store, row, redactor, reader=reader) for m in messages]
+    pieces = unsettled(store, row, redactor, reader=reader, version=version)
+    fed = [message for messages in pieces for message in messages]
     facts = _facts(row, reader)
     messages = _settled(reader, fed)
     if as_model:
@@ -94,11 +96,16 @@ def live_messages(
 
 
 def unsettled(
-    store: SpaceStore, row: ContextRow, redactor: Redactor, *, reader: SessionReader | None = None
+    store: SpaceStore,
+    row: ContextRow,
+    redactor: Redactor,
+    *,
+    reader: SessionReader | None = None,
+    version: int | None = None,
 ) -> Iterator[list[Message]]:
     """Messages record by record, before the reader settles them."""
     reader = reader or reader_of(row)
-    for piece in Beginnings(store, redactor).pieces(row):
+    for piece in Beginnings(store, redactor).pieces(row, version=version):
         if piece.node is None or piece.record is None:
             yield [not_captured(piece)]
         else:
@@ -106,10 +113,10 @@ def unsettled(
 
 
 def native_records(
-    store: SpaceStore, row: ContextRow, redactor: Redactor
+    store: SpaceStore, row: ContextRow, redactor: Redactor, *, version: int | None = None
 ) -> Iterator[NativeRecord]:
     """The masked native records, the base's first."""
-    for piece in Beginnings(store, redactor).pieces(row):
+    for piece in Beginnings(store, redactor).pieces(row, version=version):
         if piece.node is None or piece.record is None:
             continue
         record = NativeRecord(event_id=piece.node.event_id.hex(), position=piece.node.position)

@@ -7,6 +7,8 @@ from typing import Any
 
 from ultracontext.agents.codex.instant import utc
 from ultracontext.agents.codex.layout import NAMES_ROLE
+from ultracontext.agents.codex.line import as_dict
+from ultracontext.agents.codex.rollbacks import Turns
 from ultracontext.formats import Assigner, Assignment, SourceFacts
 from ultracontext.redaction import MaskedRecord
 
@@ -29,7 +31,7 @@ class RolloutAssigner:
     id of their own.
     """
 
-    __slots__ = ("_answer", "_decided", "_hint", "_session")
+    __slots__ = ("_answer", "_decided", "_hint", "_session", "_turns")
 
     def __init__(self, hint: str | None, state: Mapping[str, Any] | None) -> None:
         saved = state or {}
@@ -37,13 +39,17 @@ class RolloutAssigner:
         self._session: str | None = saved.get("session")
         self._decided = self._session is not None
         self._answer = Assignment(self._session)
+        self._turns = Turns(as_dict(saved.get("turns")))
 
     def assign(self, record: MaskedRecord) -> Assignment:
+        native = record.native
+        version = self._turns.next(native if type(native) is dict else {})
         if not self._decided:
-            native = record.native
             if type(native) is not dict:
                 return Assignment(self._hint)
             self._decide(native)
+        if version is not None:
+            return Assignment(self._session, version=version)
         return self._answer
 
     def _decide(self, native: dict[str, Any]) -> None:
@@ -54,7 +60,8 @@ class RolloutAssigner:
             self._answer = Assignment(session)
 
     def state(self) -> dict[str, Any]:
-        return {"session": self._session} if self._decided else {}
+        state: dict[str, Any] = {"turns": self._turns.state()}
+        return {"session": self._session, **state} if self._decided else state
 
 
 class NamesAssigner:

@@ -22,6 +22,7 @@ from ultracontext.store.sqlite.blocks import BlockWriter
 from ultracontext.store.sqlite.bodies import Bodies
 from ultracontext.store.sqlite.marks import MarkWriter, in_record
 from ultracontext.store.sqlite.names import Kinds
+from ultracontext.store.sqlite.versions import VersionWriter
 from ultracontext.store.values import column, encode_text, milliseconds, sane_time, words
 
 INSERT_NODE = (
@@ -67,6 +68,7 @@ class Append:
         self.spaces = roots.Counters(connection, space, self.now_ms)
         self.blocks = BlockWriter(connection, space, bodies, self.spaces)
         self.marks = MarkWriter(connection, space)
+        self.versions = VersionWriter(connection, space)
         self.rows: list[tuple[Any, ...]] = []
         self.log: list[tuple[Any, ...]] = []
         self.revised: list[tuple[str, int, int, int]] = []
@@ -94,8 +96,11 @@ class Append:
         first, entry, new = root.next_position, self.spaces.next_log, 0
         self.spaces.next_log += 1
         places: dict[EventId, int] = {}
-        ref, version, space = root.ref, root.version, self.space
+        ref, space = root.ref, self.space
         for event in events:
+            if event.version is not None:
+                self._begin(root, event, places)
+            version = root.version
             if event.revision and (place := self._place(root, event, places)) is not None:
                 self._revise(root, event, place)
                 continue
@@ -121,6 +126,16 @@ class Append:
         root.loose = self.blocks.close()
         if new:
             self.log.append((space, entry, ref, "append", first, new, self.now_ms))
+
+    def _begin(self, root: roots.Root, event: Event, places: dict[EventId, int]) -> None:
+        """A version of the context begins with this event, if what it names is there."""
+        if event.version is None:
+            return
+        time_ms, entry = sane_time(event.time_ms), self.spaces.next_log
+        when = root.updated_ms if time_ms is None else time_ms
+        if self.versions.begin(root, event.version, places, entry, when):
+            self.spaces.next_log += 1
+            self.log.append((self.space, entry, root.ref, "version", None, None, self.now_ms))
 
     def _place(self, root: roots.Root, event: Event, places: dict[EventId, int]) -> int | None:
         """Position of the record that this is a revision of; None when it is not here."""

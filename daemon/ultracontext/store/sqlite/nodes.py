@@ -29,6 +29,7 @@ PAGE = (
 )
 ORDER = " ORDER BY position, born, revision"
 NEWEST = " AND superseded IS NULL"
+OF_VERSION = " AND born <= ? AND (superseded IS NULL OR superseded > ?)"
 
 
 @dataclass(slots=True)
@@ -40,6 +41,8 @@ class Reading:
     blocks: BlockReader
     kinds: Kinds
     newest_only: bool
+    version: int | None = None
+    """Only what this version shows."""
     ref: int = 0
     time_ms: int | None = None
     paths: dict[int, str] = field(default_factory=dict)
@@ -78,9 +81,13 @@ class Reading:
     def _page(
         self, connection: sqlite3.Connection, after: tuple[int, int, int], until: int
     ) -> list[tuple[Any, ...]]:
-        query = PAGE + (NEWEST if self.newest_only else "") + ORDER
+        query, values = PAGE, [self.space, self.ref, *after, until]
+        if self.version is not None:
+            query, values = query + OF_VERSION, [*values, self.version, self.version]
+        elif self.newest_only:
+            query += NEWEST
         rows, size = [], 0
-        cursor = connection.execute(query, (self.space, self.ref, *after, until))
+        cursor = connection.execute(query + ORDER, values)
         try:
             for row in cursor:
                 rows.append(row)

@@ -13,7 +13,7 @@ from ultracontext.store.base import Event, FactsUpdate
 from ultracontext.store.values import column, dump, parse_time, sane_time, words
 
 SAVE_GROWTH = (
-    "UPDATE contexts SET nodes = ?1, next_position = ?, tail = ?, updated_ms = ?,"
+    "UPDATE contexts SET nodes = ?1, next_position = ?, tail = ?, updated_ms = ?, version = ?,"
     " loose = loose + ?,"
     " rule_nodes = iif(rule_set IS ? AND rule_nodes IS nodes, ?1, rule_nodes)"
     " WHERE space = ? AND ref = ?"
@@ -153,6 +153,7 @@ class Roots:
                     r.next_position,
                     r.tail,
                     r.updated_ms,
+                    r.version,
                     r.loose,
                     r.rule_set,
                     self.space,

@@ -252,6 +252,7 @@ class SqliteSpaceStore:
         first: int = 0,
         until: int | None = None,
         all_revisions: bool = False,
+        version: int | None = None,
     ) -> Iterator[StoredNode]:
         reading = Reading(
             space=self.space,
@@ -259,6 +260,7 @@ class SqliteSpaceStore:
             blocks=BlockReader(self.space, self._bodies),
             kinds=self._kinds,
             newest_only=not all_revisions,
+            version=version,
         )
         return reading.walk(context_id, first, END if until is None else until)
 
