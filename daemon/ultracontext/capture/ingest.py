@@ -13,6 +13,7 @@ from hashlib import blake2b
 from typing import Any
 
 from ultracontext.capture.admission import Admission
+from ultracontext.capture.copies import Copies
 from ultracontext.capture.lines import salvage
 from ultracontext.capture.places import fetch_need
 from ultracontext.capture.readers import Readers
@@ -89,6 +90,7 @@ class Ingest:
         self._secret = secret
         self._roots = roots
         self._readers = readers
+        self._copies = Copies(store, still_there)
         self._admission = admission
         self._still_there = still_there
         """Whether the source that brought an event exists beside the one being read."""
@@ -215,6 +217,10 @@ class Ingest:
         if before is None:
             fresh = identity == candidate.event_id
             before = known.get(identity) if fresh else self._known(identity)
+        if before is None and not revision and (first := self._copies.parting(candidate, batch)):
+            self._branch(candidate, batch, first)
+            identity = self._identity(candidate, 0)
+            before = batch.pending.get(identity) or self._known(identity)
         while before is not None:
             same = before.digest in (b"", record.digest)  # empty: of another key, not known
             if same and not in_place:
@@ -224,7 +230,8 @@ class Ingest:
                 if self._is_revision(candidate, batch):
                     batch.count("duplicates")
                     return
-                self._branch(candidate, batch)
+                first = event_id(source.spec.slug, candidate.session_id, candidate.name)
+                self._branch(candidate, batch, first)
             else:
                 revision += 1
             identity = self._identity(candidate, revision)
@@ -260,17 +267,22 @@ class Ingest:
             and self._still_there(before.source_id)
         )
 
-    def _branch(self, candidate: Candidate, batch: Batch) -> None:
-        """From here on this copy is a session of its own: `<native>~<8 hex>`."""
+    def _branch(self, candidate: Candidate, batch: Batch, first: EventId) -> None:
+        """From here on this copy is a session of its own: `<native>~<8 hex>`. `first` is the event
+        of the session that no longer belongs to it."""
         source, record = candidate.source, candidate.record
-        origin = f"{source.spec.slug}\0{candidate.session_id}\0{candidate.name}\0".encode(
+        where = (
+            candidate.name
+            if candidate.assignment.parent is None
+            else "after " + (candidate.assignment.parent)
+        )
+        origin = f"{source.spec.slug}\0{candidate.session_id}\0{where}\0".encode(
             "utf-8", "surrogatepass"
         )
         suffix = "~" + blake2b(origin + unmarked(record), digest_size=4).hexdigest()
         native = candidate.session_id
         source.branch = suffix
         candidate.session_id = native + suffix
-        first = event_id(source.spec.slug, native, candidate.name)
         batch.bases[(source.spec.slug, candidate.session_id)] = Base(
             session_id=native,
             end=self._place(source.spec.slug, native, first, batch),
@@ -298,6 +310,8 @@ class Ingest:
         first = messages[0] if messages else None
         failpoint("after_feed")
         batch.pending[identity] = KnownEvent(record.digest, source.saved.source_id)
+        if candidate.assignment.record_id is not None:
+            self._copies.grew(slug, session_id, source.saved.source_id)
         batch.events.append(
             Event(
                 event_id=identity,
