@@ -15,6 +15,7 @@ import msgspec
 from ultracontext.chain import Remask
 from ultracontext.model import Base, ContextId, EventId, SessionFacts
 from ultracontext.redaction import MaskedRecord, Redactor
+from ultracontext.store.contexts import ContextStore
 
 LOCAL_SPACE = "local"
 """The space that holds what this machine captures."""
@@ -169,7 +170,7 @@ class DedupStatus(msgspec.Struct, kw_only=True):
     purged_at: datetime | None
 
 
-class SpaceStore(Protocol):
+class SpaceStore(ContextStore, Protocol):
     """One space of a store. Every statement binds it."""
 
     space: str
