@@ -530,6 +530,9 @@ def test_p12_a_change_in_place_is_found(home: Home) -> None:
         texts = [m["text"] for m in shown["messages"]]
         assert texts == [f"{'grape' if m == n else 'apple'} {m}" for m in range(1, 7)], how
         assert f"apple {n}" in json.dumps(shown["history"])
+        assert [made["cause"] for made in shown["versions"]] == [None, "edit"]
+        before = home.json("show", talk.session, "--version", "0")["messages"]
+        assert [m["text"] for m in before] == [f"apple {m}" for m in range(1, 7)]
     assert home.once()["events"] == 0
 
 

@@ -326,7 +326,7 @@ class Ingest:
                 event_type=first.event_type if first else "",
                 call_id=first.tool.call_id if first and first.tool else None,
                 time_ms=milliseconds(record.native),
-                version=_version(candidate),
+                version=_version(candidate) or _edited(candidate, revision),
             )
         )
         batch.touched.setdefault((slug, session_id), []).append(first.kind if first else "meta")
@@ -373,6 +373,20 @@ def _version(candidate: Candidate) -> NewVersion | None:
         after=named(begins.after),
         unless_behind=None if turn is None else event_id(slug, session, turn),
     )
+
+
+def _edited(candidate: Candidate, revision: int) -> NewVersion | None:
+    """A log was changed where it had been read: the first of its records that differ begins a
+    version, so that the one before shows all as it was."""
+    source = candidate.source
+    log = source.facts.engine in (Engine.APPEND_LOG, Engine.COMPRESSED_LOG)
+    edited = bool(revision) and log and candidate.assignment.revision is None
+    begins, source.edited = edited and not source.edited, edited
+    if not begins:
+        return None
+    slug, session = source.spec.slug, candidate.session_id
+    before = event_id(slug, session, candidate.name, revision - 1)
+    return NewVersion(cause="edit", events=(before,))
 
 
 def _own_name(source: Source) -> str:

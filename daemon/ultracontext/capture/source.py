@@ -95,6 +95,8 @@ class Source:
     stored: bool = False
     """Whether the store has a row of this source."""
     dirty: bool = False
+    edited: bool = False
+    """The last new record was a changed one; changes right behind each other are one."""
     seen: Look | None = None
     """The file as of the last look that found nothing left to do."""
     sweep: int = 0
@@ -113,6 +115,7 @@ class Source:
 
     def rewind(self) -> None:
         """Back to the begin: the content changed. Ids make the second reading harmless."""
+        self.edited = False
         self.position = self.done = self.ordinal = self.scanned = 0
         self.done_prefix = b""
         self.long_line = self.stream = self.rows = None

@@ -15,6 +15,7 @@ import msgspec
 from ultracontext.chain import Remask
 from ultracontext.model import Base, ContextId, EventId, SessionFacts
 from ultracontext.redaction import MaskedRecord, Redactor
+from ultracontext.store.contexts import ContextStore
 
 LOCAL_SPACE = "local"
 """The space that holds what this machine captures."""
@@ -26,7 +27,7 @@ class NewVersion(msgspec.Struct, kw_only=True, frozen=True):
     compaction all since the one before."""
 
     cause: str
-    """`rewind`, `compaction`."""
+    """`rewind`, `compaction`; `edit`: a record of a log was changed in place, which none should."""
     events: tuple[EventId, ...] = ()
     first: tuple[EventId, ...] = ()
     after: tuple[EventId, ...] = ()
@@ -34,6 +35,10 @@ class NewVersion(msgspec.Struct, kw_only=True, frozen=True):
     as what stands before all of this one."""
     unless_behind: EventId | None = None
     """No version begins where `after` stands here or behind it."""
+
+
+MESSAGE_KIND = "ultracontext/message"
+"""`kind` and `event_type` of a node that a program gave; its body is `[metadata, content]`."""
 
 
 class Event(msgspec.Struct, kw_only=True):
@@ -187,7 +192,7 @@ class DedupStatus(msgspec.Struct, kw_only=True):
     purged_at: datetime | None
 
 
-class SpaceStore(Protocol):
+class SpaceStore(ContextStore, Protocol):
     """One space of a store. Every statement binds it."""
 
     space: str

@@ -22,7 +22,7 @@ from ultracontext.store.sqlite.blocks import BlockWriter
 from ultracontext.store.sqlite.bodies import Bodies
 from ultracontext.store.sqlite.marks import MarkWriter, in_record
 from ultracontext.store.sqlite.names import Kinds
-from ultracontext.store.sqlite.versions import VersionWriter
+from ultracontext.store.sqlite.versions import Context, begin
 from ultracontext.store.values import column, encode_text, milliseconds, sane_time, words
 
 INSERT_NODE = (
@@ -68,7 +68,6 @@ class Append:
         self.spaces = roots.Counters(connection, space, self.now_ms)
         self.blocks = BlockWriter(connection, space, bodies, self.spaces)
         self.marks = MarkWriter(connection, space)
-        self.versions = VersionWriter(connection, space)
         self.rows: list[tuple[Any, ...]] = []
         self.log: list[tuple[Any, ...]] = []
         self.revised: list[tuple[str, int, int, int]] = []
@@ -133,7 +132,8 @@ class Append:
             return
         time_ms, entry = sane_time(event.time_ms), self.spaces.next_log
         when = root.updated_ms if time_ms is None else time_ms
-        if self.versions.begin(root, event.version, places, entry, when):
+        context = Context(self.connection, self.space, root, places)
+        if begin(context, event.version, log=entry, now_ms=when):
             self.spaces.next_log += 1
             self.log.append((self.space, entry, root.ref, "version", None, None, self.now_ms))
 

@@ -25,8 +25,8 @@ PACKED_BLOCKS = 128
 KEPT_BLOCKS = 4
 
 FOREIGN, BASE, DIFFERENCE = 1, 2, 3
-"""`blocks.shared`: rows of other contexts are in it; other blocks are differences to it; it is such
-a difference. 0: none of these, and it may be taken apart."""
+"""`blocks.shared`: rows of other contexts are in it (it may be any of the others as well); other
+blocks are differences to it; it is such a difference. 0: none of these, it may be taken apart."""
 
 INSERT = (
     "INSERT INTO blocks (space, block, context, first, last, size, codec, data)"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
 from typing import Any
 
 from ultracontext.model import captured_context_id
 from ultracontext.store import readers
 from ultracontext.store.base import Event, FactsUpdate
 from ultracontext.store.values import column, dump, parse_time, sane_time, words
+from ultracontext.store.version_start import head_id
 
 SAVE_GROWTH = (
     "UPDATE contexts SET nodes = ?1, next_position = ?, tail = ?, updated_ms = ?, version = ?,"
@@ -219,8 +219,3 @@ def _save(
             nodes,
         ),
     )
-
-
-def head_id(context_id: str, version: int) -> str:
-    """`ver_` + 24 hex of a captured context's version, the same on every machine."""
-    return "ver_" + blake2b(f"{context_id}/{version}".encode(), digest_size=12).hexdigest()

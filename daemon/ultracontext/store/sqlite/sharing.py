@@ -25,7 +25,7 @@ from ultracontext.store.sqlite.blocks import (
     BlockReader,
     pack_context,
 )
-from ultracontext.store.sqlite.bodies import Bodies, base_of, codec_over
+from ultracontext.store.sqlite.bodies import PLAIN, Bodies, base_of, codec_over
 from ultracontext.store.sqlite.connection import Connection
 from ultracontext.store.sqlite.roots import Counters
 
@@ -86,8 +86,8 @@ class Sharing:
         for ref in refs:
             while self._pack(ref):
                 yield 0
-        for block, shared, codec in self._blocks(refs[1]):
-            self._learn(block, base_of(codec) if shared == DIFFERENCE else block)
+        for block, _, codec in self._blocks(refs[1]):
+            self._learn(block, base_of(codec) if codec < PLAIN else block)
             yield 0
         if not any(self.index.values()):
             return
@@ -205,10 +205,10 @@ class Step:
     def _base(self, block: int) -> bytes | None:
         """What a base holds; from now on it stays. None when it is gone or no base any more."""
         found = self.connection.execute(
-            "SELECT shared, size, context FROM blocks WHERE space = ? AND block = ?",
+            "SELECT shared, size, context, codec FROM blocks WHERE space = ? AND block = ?",
             (self.space, block),
         ).fetchone()
-        if found is None or found[0] == DIFFERENCE:
+        if found is None or found[3] < PLAIN:
             return None
         if found[0] == 0:
             self.connection.execute(
@@ -290,8 +290,9 @@ def give_back(
         for block in differences(connection, space, base):
             codec, data = bodies.pack(reader.whole(connection, block), thoroughly=True)
             connection.execute(
-                "UPDATE blocks SET codec = ?, data = ?, shared = 0 WHERE space = ? AND block = ?",
-                (codec, data, space, block),
+                "UPDATE blocks SET codec = ?, data = ?, shared = iif(shared = ?, 0, shared)"
+                " WHERE space = ? AND block = ?",
+                (codec, data, DIFFERENCE, space, block),
             )
             count += 1
     return count
