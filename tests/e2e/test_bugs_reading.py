@@ -641,7 +641,6 @@ def test_p16_the_header_names_the_session(gallery: Gallery, session: str, agent:
     assert said(gallery, session)[0] == "one"
 
 
-@pytest.mark.xfail(reason="issue 3: a file's name is no alias of its session yet", strict=True)
 def test_p16_the_name_of_the_file_finds_the_session_too(gallery: Gallery) -> None:
     shown = gallery.run("show", "bbbb1600-0000-4000-8000-000000000002", "--json")
     assert json.loads(shown.stdout)["session_id"] == "aaaa1600-0000-4000-8000-000000000001"
@@ -746,7 +745,6 @@ def test_p23_a_fork_shares_its_begin(home: Home) -> None:
 
 
 # P25: copies that an agent imported
-@pytest.mark.xfail(reason="issue 3: the import ledger is not read yet", strict=True)
 def test_p25_an_imported_copy_is_marked(home: Home) -> None:
     talk = Talk(home, 2500)
     talk.write(talk.prompt("one"), talk.answer("two"))

@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import combinations
 
 from ultracontext.capture.readers import stored_records
-from ultracontext.errors import NotFoundError
+from ultracontext.errors import NotFoundError, StoreError
 from ultracontext.formats import AgentSpec
 from ultracontext.model import SessionFacts
 from ultracontext.redaction import Redactor
@@ -30,8 +30,8 @@ class Lineage:
         self._due: deque[tuple[str, str, str]] = deque()
         self._copies: dict[tuple[str, str], None] = {}
         """Forks whose bodies may be their parents'."""
-        self._awaited: dict[tuple[str, str], set[str]] = {}
-        """Such forks by the parent that is not captured yet."""
+        self._awaited: dict[str, set[tuple[str, str]]] = {}
+        """Such forks by the parent, an own session or another agent's, that is not captured yet."""
         self._fresh: dict[tuple[str, str], SessionFacts] = {}
         """What was committed since the last step."""
         self._sharing: Iterator[object] = iter(())
@@ -41,7 +41,7 @@ class Lineage:
         """Called after each commit with the facts of a session."""
         if facts is not None and (facts.lineage_key is not None or facts.relation == "fork"):
             self._fresh[agent, session_id] = facts
-        elif not self._loaded or (agent, session_id) in self._awaited:
+        elif not self._loaded or session_id in self._awaited:
             self._fresh[agent, session_id] = SessionFacts()
 
     def _load(self) -> None:
@@ -66,8 +66,10 @@ class Lineage:
 
     def _take(self, agent: str, session_id: str, facts: SessionFacts) -> None:
         """What a commit brought may have relatives."""
-        for child in self._awaited.pop((agent, session_id), ()):
-            self._copies[agent, child] = None
+        for child in sorted(self._awaited.pop(session_id, ())):
+            row = self._store.by_session(*child)
+            if row is not None and row.facts.parent_session == session_id:
+                self._adopt(child, row)
         if _is_copy(facts):
             self._copies[agent, session_id] = None
         if facts.lineage_key is None or agent not in self._specs:
@@ -101,15 +103,30 @@ class Lineage:
         if copy is None or copy.parent_id is None or not _is_copy(copy.facts):
             return
         key = f"{SHARED}{copy.context_id}"
+        if self._original(copy) is None and self._adopt((agent, session_id), copy):
+            return
         if self._original(copy) is None:
-            self._awaited.setdefault((agent, copy.facts.parent_session or ""), set()).add(
-                session_id
+            self._awaited.setdefault(copy.facts.parent_session or "", set()).add(
+                (agent, session_id)
             )
             return
         if copy.nodes < 2 * (self._store.noted(key) or 0):
             return
         yield from self._store.share_bodies(copy.context_id, copy.parent_id)
         self._store.note(key, copy.nodes)
+
+    def _adopt(self, child: tuple[str, str], row: ContextRow) -> bool:
+        """Whether the parent is there; it may be of another agent."""
+        parent = row.facts.parent_session or ""
+        if self._original(row) is None:
+            with suppress(StoreError):
+                if self._store.find(parent).session_id == parent:
+                    self._store.set_relation(row.context_id, parent_session=parent, relation="fork")
+        row = self._store.by_session(*child) or row
+        if self._original(row) is None:
+            return False
+        self._copies[child] = None
+        return True
 
     def _original(self, copy: ContextRow) -> ContextRow | None:
         """None while it is not captured."""

@@ -331,6 +331,7 @@ class MemorySpaceStore(History):
             for r in rows
             if len(name) >= 4 and (r.context_id.startswith(name) or r.session_id.startswith(name))
         ]
+        found = found or [root.row() for root in self._roots.values() if self._aliased(root, name)]
         if not found:
             raise NotFoundError(
                 f"no session named {name!r}", hint="`ultracontext sessions --all` lists them"
@@ -341,6 +342,13 @@ class MemorySpaceStore(History):
                 f"{name!r} could be {shown}", hint="Give more of the id", code="ambiguous"
             )
         return found[0]
+
+    def _aliased(self, root: Root, name: str) -> bool:
+        """Whether a source of this file name brought its first or last record."""
+        ends = [revisions[0].source_path for revisions in (root.places[:1] + root.places[-1:])]
+        sources = [self._sources[int(number)] for number in ends if int(number) in self._sources]
+        names = [source.path.rpartition("/")[2] for source in sources]
+        return bool(name) and any(n == name or n.startswith(f"{name}.") for n in names)
 
     def by_session(self, agent: str, session_id: str) -> ContextRow | None:
         root = self._roots.get(captured_context_id(agent, session_id))

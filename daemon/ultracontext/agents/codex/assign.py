@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ultracontext.agents.codex.instant import utc
-from ultracontext.agents.codex.layout import NAMES_ROLE
-from ultracontext.agents.codex.line import as_dict
+from ultracontext.agents.codex.layout import IMPORTS_ROLE, NAMES_ROLE
+from ultracontext.agents.codex.line import as_dict, as_text
 from ultracontext.agents.codex.rollbacks import Turns
 from ultracontext.formats import Assigner, Assignment, SourceFacts
 from ultracontext.redaction import MaskedRecord
@@ -17,6 +17,8 @@ def assigner(facts: SourceFacts, state: Mapping[str, Any] | None) -> Assigner:
     """The assigner of one source."""
     if facts.role == NAMES_ROLE:
         return NamesAssigner(state)
+    if facts.role == IMPORTS_ROLE:
+        return ImportsAssigner()
     return RolloutAssigner(facts.session_hint, state)
 
 
@@ -91,6 +93,19 @@ class NamesAssigner:
 
     def state(self) -> dict[str, Any]:
         return {"odd": dict(self._odd)} if self._odd else {}
+
+
+class ImportsAssigner:
+    """The ledger of imports: each entry belongs to the thread that was made."""
+
+    def assign(self, record: MaskedRecord) -> Assignment:
+        session = as_text(as_dict(record.native).get("imported_thread_id"))
+        if not session:
+            return Assignment(None, None, "no-session")
+        return Assignment(session, "import")
+
+    def state(self) -> dict[str, Any]:
+        return {}
 
 
 def meta_id(native: dict[str, Any]) -> str | None:

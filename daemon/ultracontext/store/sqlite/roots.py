@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ultracontext.model import captured_context_id
+from ultracontext.model import SessionFacts, captured_context_id
 from ultracontext.store import readers
 from ultracontext.store.base import Event, FactsUpdate
 from ultracontext.store.values import column, dump, parse_time, sane_time, words
@@ -192,6 +192,24 @@ def save_facts(
             )
 
 
+def parent_of(
+    connection: sqlite3.Connection, space: str, agent: str, facts: SessionFacts
+) -> str | None:
+    """The context that a session comes from; it may be still to come. Of a fork it may be another
+    agent's."""
+    parent = facts.parent_session
+    if not parent:
+        return None
+    found = None
+    if facts.relation != "subagent":
+        found = connection.execute(
+            "SELECT context_id FROM contexts WHERE space = ? AND session_id = ?"
+            " ORDER BY agent IS NOT ? LIMIT 1",
+            (space, words(parent), agent),
+        ).fetchone()
+    return found[0] if found else captured_context_id(agent, parent)
+
+
 def _save(
     connection: sqlite3.Connection,
     space: str,
@@ -209,7 +227,7 @@ def _save(
             dump(facts),
             readers.reader_digest(update.agent),
             column(facts.project_path),
-            captured_context_id(update.agent, parent) if parent else None,
+            parent_of(connection, space, update.agent, facts),
             column(parent),
             facts.relation,
             sane_time(parse_time(facts.started_at)),
