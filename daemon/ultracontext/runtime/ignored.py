@@ -8,7 +8,7 @@ from dataclasses import replace
 from ultracontext.capture.rules import Rules, Verdict
 from ultracontext.store.base import SpaceStore
 
-HINT = "`ultracontext forget` will remove them; this version does not have it yet"
+HINT = "`ultracontext forget ID`, or `--project DIR`, removes them"
 
 
 def captured_ignored(space: SpaceStore, rules: Rules, agents: Collection[str] = ()) -> int:

@@ -104,3 +104,44 @@ def test_a_fork_is_stored_once(
     assert more < 0.1 * whole
     assert whole < 1.1 * 300 * 320  # random bytes in hex: each once
     store.close()
+
+
+@pytest.mark.parametrize("late", ["ledger", "origin", "nothing"])
+def test_a_session_that_another_agent_imported_is_its_parent(tmp_path: Path, late: str) -> None:
+    """The ledger may be written behind the thread, and the origin captured last of all."""
+    roots = {"codex": [tmp_path / "codex"], "claude": [tmp_path / "claude"]}
+    store = open_store(tmp_path / "home" / "store.db", migrate=True)
+    space = store.within(LOCAL_SPACE)
+    thread = FORK
+    made = {
+        "origin": (roots["claude"][0] / "projects" / "-w" / f"{PARENT}.jsonl", talk(PARENT, 20)),
+        "thread": (
+            roots["codex"][0] / "sessions" / f"rollout-2026-11-30T10-00-00-{thread}.jsonl",
+            [codex(thread, [])[0].replace(f', "forked_from_id": "{PARENT}"', ""), said(1)],
+        ),
+        "ledger": (
+            roots["codex"][0] / "external_agent_session_imports.json",
+            [json.dumps({"records": [
+                {"source_path": f"/h/.claude/projects/-w/{PARENT}.jsonl",
+                 "imported_thread_id": thread, "imported_at": 1},
+                {"source_path": "/h/x.jsonl"}, "odd",
+            ]})],
+        ),
+    }  # fmt: skip
+    for names in ([n for n in made if n != late], [late] if late in made else []):
+        for name in names:
+            path, lines = made[name]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("\n".join(lines) + "\n")
+        CaptureEngine(
+            store=space, redactor=redactor(), secret=SECRET,
+            agents=[known()["claude"], known()["codex"]], roots=roots,
+        ).run_once()  # fmt: skip
+    copy, origin = space.by_session("codex", thread), space.by_session("claude", PARENT)
+    assert copy is not None
+    assert origin is not None
+    assert (copy.facts.relation, copy.facts.parent_session) == ("fork", PARENT)
+    assert copy.parent_id == origin.context_id
+    assert copy.facts.messages == 1
+    assert {row.session_id for row in space.contexts(limit=0)} == {PARENT, thread}
+    store.close()
