@@ -259,6 +259,10 @@ class SpaceStore(ContextStore, Protocol):
 
         `nodes` is keyed by context id and holds `ContextRow.nodes` as of the computation."""
 
+    def set_kinds(self, kinds: Mapping[EventId, tuple[str, str, str]]) -> None:
+        """(kind, role, event type) of captured nodes, where a reader that knows the whole session
+        says otherwise than the one that was asked when they came."""
+
     def set_relation(
         self, context_id: ContextId, *, parent_session: str, relation: str
     ) -> None: ...

@@ -409,6 +409,14 @@ class MemorySpaceStore(History):
             known.facts, known.created_ms = update.facts, root.created_ms
             known.updated_ms = root.updated_ms
 
+    def set_kinds(self, kinds: Mapping[EventId, tuple[str, str, str]]) -> None:
+        with self._lock:
+            for event, (kind, role, event_type) in kinds.items():
+                known = self._events.get(event)
+                for node in known[0].places[known[1]] if known else ():
+                    if node.event_id == event:
+                        node.kind, node.role, node.event_type = kind, role, event_type
+
     def set_relation(self, context_id: ContextId, *, parent_session: str, relation: str) -> None:
         root = self._roots.get(context_id)
         if root is None:

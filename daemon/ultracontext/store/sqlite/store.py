@@ -47,7 +47,7 @@ from ultracontext.store.sqlite.nodes import Reading
 from ultracontext.store.sqlite.remasking import Remasking, remasks_of
 from ultracontext.store.sqlite.rows import SqliteRows
 from ultracontext.store.sqlite.sharing import Sharing
-from ultracontext.store.values import milliseconds, moment
+from ultracontext.store.values import milliseconds, moment, words
 
 T = TypeVar("T")
 END = 1 << 62
@@ -313,6 +313,25 @@ class SqliteSpaceStore(History):
     def save_facts(self, updates: Sequence[FactsUpdate], *, nodes: Mapping[str, int]) -> None:
         with self._writer().writing() as connection:
             roots.save_facts(connection, self.space, updates, nodes)
+
+    def set_kinds(self, kinds: Mapping[EventId, tuple[str, str, str]]) -> None:
+        with self._writer().lock:
+            try:
+                with self._writer().writing() as connection:
+                    connection.executemany(
+                        "UPDATE nodes SET kind = ? WHERE space = ? AND event_id = ?",
+                        [
+                            (
+                                self._kinds.ref(connection, (kind, role, words(said))),
+                                self.space,
+                                event,
+                            )
+                            for event, (kind, role, said) in kinds.items()
+                        ],
+                    )
+            except BaseException:
+                self._kinds.forget()
+                raise
 
     def set_relation(self, context_id: ContextId, *, parent_session: str, relation: str) -> None:
         with self._writer().writing() as connection:
