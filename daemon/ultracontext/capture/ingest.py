@@ -19,6 +19,7 @@ from ultracontext.capture.places import fetch_need
 from ultracontext.capture.readers import Readers
 from ultracontext.capture.source import Source
 from ultracontext.capture.status import SourceError
+from ultracontext.capture.streams import Streams
 from ultracontext.formats import Assignment, Engine
 from ultracontext.model import Base, EventId, RawRecord, event_id, message_id
 from ultracontext.model.failpoint import failpoint
@@ -51,6 +52,13 @@ class Batch:
     masked: int = 0
     touched: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     """(agent, session) → kinds of its new nodes."""
+
+    def take_back(self, identity: EventId) -> Event | None:
+        """The event of this id, which is no longer in the batch."""
+        for place in range(len(self.events) - 1, -1, -1):
+            if self.events[place].event_id == identity:
+                return self.events.pop(place)
+        return None
 
     def count(self, name: str, by: int = 1) -> None:
         self.counts[name] = self.counts.get(name, 0) + by
@@ -91,6 +99,7 @@ class Ingest:
         self._roots = roots
         self._readers = readers
         self._copies = Copies(store, still_there)
+        self._streams = Streams()
         self._admission = admission
         self._still_there = still_there
         """Whether the source that brought an event exists beside the one being read."""
@@ -239,7 +248,11 @@ class Ingest:
             if same and before is None:
                 batch.count("duplicates")
                 return
-        self._add(candidate, identity, revision, batch)
+        replaces = in_place and self._streams.goes_on(candidate, revision)
+        if replaces:
+            revision -= 1
+            identity = self._identity(candidate, revision)
+        self._add(candidate, identity, revision, batch, replaces=replaces)
 
     def _identity(self, candidate: Candidate, revision: int) -> EventId:
         return event_id(candidate.source.spec.slug, candidate.session_id, candidate.name, revision)
@@ -303,12 +316,22 @@ class Ingest:
                 place += 1
         return place
 
-    def _add(self, candidate: Candidate, identity: EventId, revision: int, batch: Batch) -> None:
+    def _add(
+        self,
+        candidate: Candidate,
+        identity: EventId,
+        revision: int,
+        batch: Batch,
+        *,
+        replaces: bool = False,
+    ) -> None:
         source, record = candidate.source, candidate.record
         slug, session_id = source.spec.slug, candidate.session_id
         messages = self._readers.feed(slug, session_id, record, message_id(identity), revision)
         first = messages[0] if messages else None
         failpoint("after_feed")
+        if replaces and (older := batch.take_back(identity)) is not None:
+            replaces = older.replaces
         batch.pending[identity] = KnownEvent(record.digest, source.saved.source_id)
         if candidate.assignment.record_id is not None:
             self._copies.grew(slug, session_id, source.saved.source_id)
@@ -327,6 +350,7 @@ class Ingest:
                 call_id=first.tool.call_id if first and first.tool else None,
                 time_ms=milliseconds(record.native),
                 version=_version(candidate) or _edited(candidate, revision),
+                replaces=replaces,
             )
         )
         batch.touched.setdefault((slug, session_id), []).append(first.kind if first else "meta")

@@ -62,6 +62,9 @@ class Event(msgspec.Struct, kw_only=True):
     before)."""
     version: NewVersion | None = None
     """The version of its context that begins with it."""
+    replaces: bool = False
+    """It takes the place of what is stored under the same event id: the newest revision of a record
+    that still streams."""
 
 
 class Checkpoint(msgspec.Struct, kw_only=True):

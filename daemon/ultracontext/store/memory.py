@@ -195,6 +195,8 @@ class MemorySpaceStore(History):
                 self._next_source = max(self._next_source, checkpoint.source_id + 1)
             for event in batch.events:
                 self._next_source = max(self._next_source, event.source_id + 1)
+                if event.replaces:
+                    self._take_out(event.event_id)
                 if event.event_id in self._events:
                     self._add("present", 1)
                 else:
@@ -233,6 +235,26 @@ class MemorySpaceStore(History):
         known = KnownEvent(event.record.digest, event.source_id)
         self._events[event.event_id] = (root, position, known)
         self._dedup.setdefault(event.event_id, (known, milliseconds(now) // 1000))
+
+    def _take_out(self, event: EventId) -> None:
+        """The newest revision of a streaming record, before the next content comes in."""
+        root, position, _ = self._events.get(event, (None, 0, None))
+        if root is None:
+            return
+        table = self._rows.tables[root.context_id]
+        rows = table.between((position, -1, -1), position + 1)
+        for key in [row.key for row in rows if row.event_id == event and row.revision]:
+            gone = table.rows[key]
+            del self._events[event], table.rows[key], table.bodies[key]
+            table.keys.remove(key)
+            table.nodes.pop(key, None)
+            table.root.nodes -= 1
+            self._dedup.pop(event, None)
+            kept = [node for node in root.places[position] if node.event_id != event]
+            root.places[position], root.facts_rows = kept, -1
+            before = [r for r in table.between((position, -1, -1), position + 1) if r.captured]
+            if before and gone.superseded is None:
+                table.rows[before[-1].key] = before[-1]._replace(superseded=None)
 
     def _begin(self, root: Root) -> None:
         known = HistoryRoot(

@@ -315,3 +315,32 @@ def test_an_event_that_is_stored_already_begins_no_version(space: SpaceStore, ma
     make.append(space, make.event(0), make.event(1, version=_back(0)))
     make.append(space, make.event(1, version=_back(0)))
     assert space.find("s1").version == 1
+
+
+def test_a_streaming_revision_is_replaced(space: SpaceStore, make: Any) -> None:
+    def content(revision: int, text: str, **how: Any) -> Any:
+        data = b'{"text":"%s"}' % text.encode()
+        return make.event(0, revision=revision, data=data, **how)
+
+    make.append(space, content(0, "a"), make.event(1), facts=[make.facts("s1", "claude")])
+    make.append(space, content(1, "ab"), make.event(2), facts=[make.facts("s1", "claude")])
+    assert not space.find("s1").stale
+    make.append(space, content(1, "abc", replaces=True))
+    assert space.find("s1").stale
+    make.append(space, content(1, "abcd", replaces=True))
+    assert bodies(space)[0] == b'{"text":"abcd"}'
+    contents = [b'{"text":"a"}', b'{"text":"abcd"}']
+    assert bodies(space, all_revisions=True)[:2] == contents
+    assert len(bodies(space)) == 3
+    event = content(1, "abcd")
+    assert space.known_events([event.event_id])[event.event_id].digest == event.record.digest
+    make.append(space, content(2, "abcde"))
+    assert bodies(space, all_revisions=True)[:3] == [*contents, b'{"text":"abcde"}']
+    row = space.find("s1")
+    assert row.nodes == 3
+    assert space.verify(row.context_id).sound
+
+
+def test_what_replaces_nothing_is_stored(space: SpaceStore, make: Any) -> None:
+    make.append(space, make.event(0), make.event(0, revision=1, replaces=True))
+    assert len(bodies(space, all_revisions=True)) == 2

@@ -307,3 +307,37 @@ def test_recorded_rewinds_and_compactions(
     before = [m for m in lab.show(name, version=0).messages if m.kind != "meta"]
     assert before
     assert not any(mark in m.metadata for m in before for mark in ("undone", "compacted"))
+
+
+# ---- records that stream -------------------------------------------------------------------------
+def test_an_answer_that_is_being_written_is_one_revision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each look finds more of it; when it has rested, a change is a revision of its own."""
+    lab = AgentLab(tmp_path, "gemini")
+    path = lab.root / GEMINI.replace(".jsonl", ".json")
+    path.parent.mkdir(parents=True)
+    engine = lab.engine()
+    clock = [100.0]
+    monkeypatch.setattr(engine._ingest._streams, "_monotonic", lambda: clock[0])
+
+    def written(text: str, seconds: float) -> list[str]:
+        clock[0] += seconds
+        messages = [FOUR[0], gemini("gemini", "b", text)]
+        path.write_text(json.dumps({**GEMINI_HEAD, "messages": messages}))
+        engine.run_once()
+        nodes = lab.space.nodes(lab.row(S).context_id, all_revisions=True)
+        natives = [json.loads(node.body) for node in nodes]
+        return [native["content"] for native in natives if native.get("id") == "b"]
+
+    assert written("to", 1) == ["to"]
+    assert written("to o", 1) == ["to", "to o"]
+    assert written("to on", 1) == ["to", "to on"]
+    assert written("to one", 9) == ["to", "to one"]
+    assert written("to one", 9) == ["to", "to one"]
+    assert written("to one, later", 60) == ["to", "to one", "to one, later"]
+    assert written("to one, later!", 1) == ["to", "to one", "to one, later!"]
+    assert lab.said(S) == ["one", "to one, later!"]
+    assert lab.space.verify(lab.row(S).context_id).sound
+    lab.run()
+    assert lab.said(S) == ["one", "to one, later!"]

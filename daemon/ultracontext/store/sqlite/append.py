@@ -22,6 +22,7 @@ from ultracontext.store.sqlite.blocks import BlockWriter
 from ultracontext.store.sqlite.bodies import Bodies
 from ultracontext.store.sqlite.marks import MarkWriter, in_record
 from ultracontext.store.sqlite.names import Kinds
+from ultracontext.store.sqlite.replacing import remove
 from ultracontext.store.sqlite.versions import Context, begin
 from ultracontext.store.values import column, encode_text, milliseconds, sane_time, words
 
@@ -47,6 +48,8 @@ SUPERSEDE = (
     " WHERE space = ?1 AND context = ?2 AND position = ?3 AND superseded IS NULL)"
 )
 
+HIDE = "UPDATE nodes SET superseded = ? WHERE space = ? AND event_id = ?"
+
 
 class Append:
     """One batch on its way into an open write transaction."""
@@ -71,6 +74,8 @@ class Append:
         self.rows: list[tuple[Any, ...]] = []
         self.log: list[tuple[Any, ...]] = []
         self.revised: list[tuple[str, int, int, int]] = []
+        self.hidden: list[tuple[int, str, bytes]] = []
+        """Replaced rows that were deleted by hand: they stay so."""
 
     def run(self, batch: CaptureBatch, *, hits: int = 0) -> None:
         self.bodies.prepare(self.connection)
@@ -101,6 +106,8 @@ class Append:
                 self._begin(root, event, places)
             version = root.version
             if event.revision and (place := self._place(root, event, places)) is not None:
+                if event.replaces:
+                    self._replace(root, event)
                 self._revise(root, event, place)
                 continue
             position = first + new
@@ -169,6 +176,21 @@ class Append:
         self.log.append((self.space, entry, root.ref, "revise", position, 1, self.now_ms))
         self.revised.append((self.space, root.ref, position, root.version))
 
+    def _replace(self, root: roots.Root, event: Event) -> None:
+        """Takes out what is stored under the event's id, so that it can come in anew."""
+        found = remove(self.connection, self.space, event.event_id, self.blocks, self.marks)
+        if found is not None:
+            root.nodes -= 1
+            if found[0] is not None:
+                self.hidden.append((found[0], self.space, event.event_id))
+            self.connection.execute(
+                "UPDATE contexts SET facts_nodes = NULL WHERE space = ? AND ref = ?",
+                (self.space, root.ref),
+            )
+            self.connection.execute(
+                "DELETE FROM dedup WHERE space = ? AND event_id = ?", (self.space, event.event_id)
+            )
+
     def _replaced_chain(self, root: roots.Root, position: int) -> bytes:
         """Link of the newest captured row at the place, rows of this batch included."""
         for row in reversed(self.rows):
@@ -219,6 +241,7 @@ class Append:
         self.marks.save()
         for revised in self.revised:
             self.connection.execute(SUPERSEDE, revised)
+        self.connection.executemany(HIDE, self.hidden)
         failpoint("after_insert")
 
     def _remember(self, events: Sequence[Event]) -> int:
@@ -254,7 +277,7 @@ def without_present(
     present = set(dedup.look_up(connection, space, dedup.NODES, ids))
     kept: list[Event] = []
     for event in batch.events:
-        if event.event_id not in present:
+        if event.event_id not in present or event.replaces:
             present.add(event.event_id)
             kept.append(event)
     left_out = len(batch.events) - len(kept)
