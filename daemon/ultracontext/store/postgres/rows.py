@@ -122,7 +122,7 @@ class PostgresRows:
 
     def add_head(self, root: Root, head: Head) -> None:
         values = {name: getattr(head, name) for name in HEAD}
-        values["operation_id"] = None if head.operation_id is None else text(head.operation_id)
+        values["operation_id"] = None if head.operation_id is None else head.operation_id.encode()
         self._run(sql.ADD_HEAD, name=root.ref, **values)
 
     # rows
@@ -208,7 +208,7 @@ class PostgresRows:
     def gaps(self, root: Root) -> list[tuple[int, int]]:
         return self._run(
             "SELECT bucket, removed FROM gaps WHERE space = %(space)s AND context_id = %(name)s"
-            " ORDER BY bucket",
+            " AND removed > 0 ORDER BY bucket",
             name=root.ref,
         ).fetchall()
 
@@ -334,7 +334,7 @@ def root_of(row: Sequence[Any]) -> Root:
 def _head(row: Sequence[Any]) -> Head:
     values = dict(zip(HEAD, row, strict=True))
     if values["operation_id"] is not None:
-        values["operation_id"] = values["operation_id"].decode("utf-8", "surrogatepass")
+        values["operation_id"] = values["operation_id"].decode()
     return Head(**values)
 
 
