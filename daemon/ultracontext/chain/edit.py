@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+LENIENT = json.JSONDecoder(parse_int=str, parse_float=str)
+"""Takes numbers of any length."""
 SPACE = b" \t\n\r"
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _items = msgspec.json.Decoder(list[msgspec.Raw])
@@ -31,18 +33,17 @@ def _odd_members(text: bytes) -> dict[str, bytes]:
     """Names may hold lone surrogates, which the fast way refuses."""
     found: dict[str, bytes] = {}
     decoded = text.decode()
-    decoder = json.JSONDecoder()
     place = _skip(decoded, 0)
     if decoded[place : place + 1] != "{":
         raise ValueError("not a JSON object")
     place = _skip(decoded, place + 1)
     while decoded[place : place + 1] != "}":
-        name, place = decoder.raw_decode(decoded, place)
+        name, place = LENIENT.raw_decode(decoded, place)
         place = _skip(decoded, place)
         if not isinstance(name, str) or decoded[place : place + 1] != ":":
             raise ValueError("not a JSON object")
         start = _skip(decoded, place + 1)
-        _, place = _raw(decoder, decoded, start)
+        _, place = LENIENT.raw_decode(decoded, start)
         found[name] = decoded[start:place].encode()
         place = _skip(decoded, place)
         if decoded[place : place + 1] == ",":
@@ -60,12 +61,6 @@ def _skip(text: str, place: int) -> int:
     while text[place : place + 1] and text[place] in " \t\n\r":
         place += 1
     return place
-
-
-def _raw(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int]:
-    lenient = json.JSONDecoder(parse_int=str, parse_float=str)
-    del decoder
-    return lenient.raw_decode(text, start)
 
 
 def object_text(values: Mapping[str, bytes]) -> bytes:
@@ -98,10 +93,22 @@ def body_of(content: bytes, metadata: Any) -> bytes:
 
 def parts_of(body: bytes) -> tuple[bytes, bytes]:
     """(content, metadata) as texts. Raises ValueError for what `body_of` did not make."""
-    items = _items.decode(body)
+    try:
+        items = _items.decode(body)
+    except msgspec.DecodeError:
+        return _odd_parts(body)
     if len(items) != 2:
         raise ValueError("a stored message has two parts")
     return bytes(items[1]), bytes(items[0])
+
+
+def _odd_parts(body: bytes) -> tuple[bytes, bytes]:
+    """The same where a text holds lone surrogates."""
+    text = body.decode()
+    _, end = LENIENT.raw_decode(text, 1)
+    if text[:1] != "[" or text[end : end + 1] != "," or text[-1:] != "]":
+        raise ValueError("a stored message has two parts")
+    return text[end + 1 : -1].encode(), text[1:end].encode()
 
 
 def dump_json(value: Any) -> bytes:

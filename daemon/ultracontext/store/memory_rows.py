@@ -266,7 +266,7 @@ class MemoryRows:
         return found
 
     def gaps(self, root: Root) -> list[tuple[int, int]]:
-        return sorted(self.tables[root.ref].gaps.items())
+        return sorted((b, n) for b, n in self.tables[root.ref].gaps.items() if n)
 
     def add_gaps(self, root: Root, counts: Mapping[int, int]) -> None:
         gaps = self.tables[root.ref].gaps

@@ -402,7 +402,7 @@ class SqliteRows:
     def gaps(self, root: Root) -> list[tuple[int, int]]:
         return self._run(
             "SELECT bucket, removed FROM gaps WHERE space = :space AND context = :ref"
-            " ORDER BY bucket",
+            " AND removed > 0 ORDER BY bucket",
             ref=root.ref,
         ).fetchall()
 
