@@ -65,6 +65,12 @@ class NoCapture:
     def save_facts(self, updates: Sequence[FactsUpdate], *, nodes: Mapping[str, int]) -> None:
         refuse()
 
+    def share_bodies(self, copy: ContextId, original: ContextId) -> Iterator[int]:
+        return iter(())
+
+    def set_kinds(self, kinds: Mapping[EventId, tuple[str, str, str]]) -> None:
+        refuse()
+
     def set_relation(self, context_id: ContextId, *, parent_session: str, relation: str) -> None:
         refuse()
 

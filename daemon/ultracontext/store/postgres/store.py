@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 
 import psycopg
 
+from ultracontext.chain import shown
 from ultracontext.errors import NotFoundError, StoreError
 from ultracontext.model import ContextId, EventId, SessionFacts, captured_context_id
 from ultracontext.store import readers
 from ultracontext.store.base import ContextRow, StoredNode
-from ultracontext.store.history import History, Root, Rows
+from ultracontext.store.history import History, Root, Row, Rows
 from ultracontext.store.nocapture import NoCapture
 from ultracontext.store.postgres import statements as sql
 from ultracontext.store.postgres.connection import Server, closing_on_error
@@ -136,6 +137,7 @@ class PostgresSpaceStore(NoCapture, History):
         first: int = 0,
         until: int | None = None,
         all_revisions: bool = False,
+        version: int | None = None,
     ) -> Iterator[StoredNode]:
         root = self._in_read(lambda rows: rows.root(context_id))
         after = (first, -1, -1)
@@ -144,7 +146,10 @@ class PostgresSpaceStore(NoCapture, History):
             page, after = self._in_read(partial(_nodes, root, after, end))
             if not page:
                 return
-            yield from (node for node, newest in page if newest or all_revisions)
+            for node, row in page:
+                wanted = all_revisions or row.superseded is None
+                if wanted if version is None else shown(row.born, row.superseded, version):
+                    yield node
 
     def stale(self, limit: int) -> list[ContextRow]:
         return []
@@ -183,8 +188,7 @@ class PostgresSpaceStore(NoCapture, History):
 
 def _nodes(
     root: Root, after: tuple[int, int, int], until: int, rows: Rows
-) -> tuple[list[tuple[StoredNode, bool]], tuple[int, int, int]]:
+) -> tuple[list[tuple[StoredNode, Row]], tuple[int, int, int]]:
     found = rows.page(root, after, until, PAGE_ROWS)
     nodes = rows.nodes(root, found)
-    page = [(node, row.superseded is None) for node, row in zip(nodes, found, strict=True)]
-    return page, found[-1].key if found else after
+    return list(zip(nodes, found, strict=True)), found[-1].key if found else after
