@@ -20,6 +20,7 @@ import msgspec
 from ultracontext import __version__
 from ultracontext.agents import known
 from ultracontext.capture import Committed, Progress, SourceError, Summary
+from ultracontext.capture.listing import session_rows
 from ultracontext.capture.whereabouts import Places
 from ultracontext.errors import (
     FatalError,
@@ -34,7 +35,6 @@ from ultracontext.runtime.assembly import Line, Setup, capture_line, local_store
 from ultracontext.runtime.client import ControlClient
 from ultracontext.runtime.control import Actions, serve_control
 from ultracontext.runtime.hub import Hub
-from ultracontext.runtime.listing import session_rows
 from ultracontext.runtime.lock import DaemonLock, Holder, holding
 from ultracontext.runtime.upkeep import Upkeep
 from ultracontext.runtime.waiting import until_masking

@@ -121,7 +121,7 @@ def _rows(
     """A filter on the place looks through all sessions, until there are enough."""
     from itertools import islice
 
-    from ultracontext.runtime.listing import fresh_row, placed_rows, with_place
+    from ultracontext.capture.listing import fresh_row, placed_rows, with_place
 
     found = space.contexts(**asked, limit=0 if wanted else limit)
     placed = with_place(space, found, place.places())
