@@ -33,6 +33,7 @@ ENTRIES = {
     "redact": Entry(CAPTURE, f"{_COMMANDS}.redact", "Mask text, or --check files for secrets."),
     "secrets": Entry(CAPTURE, f"{_COMMANDS}.secrets", "Which secrets were found where, by mask."),
     "setup": Entry(CAPTURE, f"{_COMMANDS}.setup", "Put `ultracontext` on the PATH (--link)."),
+    "dashboard": Entry(UPKEEP, f"{_COMMANDS}.dashboard", "Watch live sessions, read them, switch."),
     "compat": Entry(UPKEEP, f"{_COMMANDS}.compat", "Versions of the agents (--check)."),
 }
 LazyGroup.entries = ENTRIES
@@ -65,6 +66,11 @@ def root(
     """Keeps the sessions of coding agents, masked, in a local store."""
     del version
     if context.invoked_subcommand is None:
+        if sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+            from ultracontext.cli.commands.dashboard import open_dashboard
+            from ultracontext.cli.workspace import workspace
+
+            raise typer.Exit(open_dashboard(workspace()))
         from ultracontext.cli.commands.status import print_status
 
         raise typer.Exit(print_status(as_json=False, hint=True))
