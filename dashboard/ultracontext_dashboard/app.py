@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from time import monotonic
@@ -232,8 +233,9 @@ class Dashboard(App[int]):
         for entry in list(newest):
             entry.known = True
             with suppress(UltraContextError):
-                row = entry.row
-                entry.doing = await self.reading.run(lambda r=row: self.reading.last_words(r, now))
+                entry.doing = await self.reading.run(
+                    partial(self.reading.last_words, entry.row, now)
+                )
             if self._dirty or self._all_dirty:
                 break
 

@@ -21,6 +21,21 @@ LOADED = 300
 """Messages drawn at first, and as many more at each time that the top is reached."""
 
 
+def without_paired(messages: Sequence[Message]) -> list[Message]:
+    """The messages that are drawn: no bookkeeping, and no result that stands with its call."""
+    held = {
+        m.tool.call_id
+        for m in messages
+        if m.kind == "tool_call" and m.tool is not None and m.tool.output is not None
+    }
+    return [
+        m
+        for m in messages
+        if m.kind != "meta"
+        and not (m.kind == "tool_result" and m.tool is not None and m.tool.call_id in held)
+    ]
+
+
 class Conversation(ScrollView, can_focus=True):
     """Messages of one session."""
 
@@ -100,7 +115,7 @@ class Conversation(ScrollView, can_focus=True):
 
     def show(self, messages: Sequence[Message], *, fresh: bool = False) -> None:
         """Puts the session's messages in; `fresh` for another session: begins at its end."""
-        shown = [m for m in messages if m.kind != "meta"]
+        shown = without_paired(messages)
         came = max(0, len(shown) - len(self._messages))
         if fresh:
             self._tail, self._open, self._cache, self.missed = True, set(), {}, 0
