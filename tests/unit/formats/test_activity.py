@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -12,11 +13,11 @@ from ultracontext.model import Message, Tool
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 
 
-def message(kind: str, text: str = "", *, ago: int = 0, **more: object) -> Message:
+def message(kind: Any, text: str = "", *, ago: int = 0, **more: Any) -> Message:
     stamp = (NOW - timedelta(seconds=ago)).isoformat()
     return Message(
         id="msg_x", role="user", kind=kind, event_type=kind, text=text, timestamp=stamp, **more
-    )  # type: ignore[arg-type]
+    )
 
 
 def seen(*messages: Message) -> Activity:
