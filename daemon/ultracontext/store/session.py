@@ -106,12 +106,18 @@ def unsettled(
 
 
 def fed_from(
-    store: SpaceStore, row: ContextRow, redactor: Redactor, reader: SessionReader, *, first: int
+    store: SpaceStore,
+    row: ContextRow,
+    redactor: Redactor,
+    reader: SessionReader,
+    *,
+    first: int,
+    until: int | None = None,
 ) -> Iterator[tuple[StoredNode | None, list[Message]]]:
-    """Nodes from a place on, with their messages; from 0 on with the session's beginning in others.
+    """Nodes from a place on, with their messages; all, with the session's beginning in others.
 
     A node of another session, and a beginning that is missing, comes as None."""
-    if first == 0:
+    if first == 0 and until is None:
         for piece in Beginnings(store, redactor).pieces(row):
             if piece.node is None or piece.record is None:
                 yield None, [not_captured(piece)]
@@ -119,7 +125,7 @@ def fed_from(
                 own = piece.node if piece.row.context_id == row.context_id else None
                 yield own, _timed(_fed(reader, piece.record, piece.node), piece.node)
         return
-    for node in store.nodes(row.context_id, first=first):
+    for node in store.nodes(row.context_id, first=first, until=until):
         yield node, _timed(_fed(reader, remask(node, row.agent, redactor), node), node)
 
 

@@ -83,7 +83,7 @@ def sessions(
         rows: list[dict[str, Any]] = []
         if space is not None:
             asked = {
-                "agent": _agent(agent),
+                "agent": known_agent(agent),
                 "project": place.absolute(project) if project else None,
                 "since": parse_time(since, now=now) if since else None,
                 "children": everything,
@@ -135,7 +135,7 @@ def _rows(
     )
 
 
-def _agent(name: str | None) -> str | None:
+def known_agent(name: str | None) -> str | None:
     """A known slug; a mistyped one is refused rather than listing nothing."""
     if name is None:
         return None
