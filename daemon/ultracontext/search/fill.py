@@ -17,7 +17,7 @@ from typing import Any
 from ultracontext.errors import NotFoundError
 from ultracontext.model import Message
 from ultracontext.redaction import Redactor
-from ultracontext.search.index import Doc, Index, IndexedContext
+from ultracontext.search.index import KINDS, Doc, Index, IndexedContext
 from ultracontext.search.words import LONGEST, parted, wholes
 from ultracontext.store.base import ContextRow, SpaceStore
 from ultracontext.store.following import OpenSession
@@ -143,7 +143,8 @@ class Filler:
             number = db.execute(
                 "INSERT INTO docs (context, position, part, place, kind, tool, time_ms, digest)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (here.ref, doc.position, doc.part, doc.place, doc.kind, doc.tool, doc.time_ms,
+                (here.ref, doc.position, doc.part, doc.place, KINDS.index(doc.kind),
+                 self.index.tool(db, doc.tool), doc.time_ms,
                  doc.digest),
             ).lastrowid  # fmt: skip
             db.execute(
@@ -169,7 +170,7 @@ def documents(session: OpenSession) -> Iterator[Doc]:
                 kind=message.kind,
                 tool=message.tool.name if message.tool is not None else None,
                 time_ms=milliseconds_of(message.timestamp),
-                digest=blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(),
+                digest=blake2b(text.encode("utf-8", "replace"), digest_size=6).digest(),
                 text=text,
             )
 

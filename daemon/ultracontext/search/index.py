@@ -45,16 +45,21 @@ CREATE TABLE docs (
     position INTEGER NOT NULL,
     part INTEGER NOT NULL,
     place INTEGER NOT NULL,
-    kind TEXT NOT NULL,
-    tool TEXT,
+    kind INTEGER NOT NULL,
+    tool INTEGER,
     time_ms INTEGER,
     digest BLOB NOT NULL,
     dead INTEGER NOT NULL DEFAULT 0
 );
-CREATE INDEX docs_context ON docs (context, position, part);
+CREATE INDEX docs_context ON docs (context);
+CREATE TABLE tools (ref INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE shards (shard INTEGER PRIMARY KEY, docs INTEGER NOT NULL);
 CREATE TABLE notes (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 """
+
+
+KINDS = ("user", "assistant", "reasoning", "tool_call", "tool_result", "system", "meta")
+"""Kinds of messages by number; the order is part of the format."""
 
 
 class IndexedContext(msgspec.Struct, kw_only=True):
@@ -125,14 +130,14 @@ class Index:
     def docs(self, ref: int) -> dict[tuple[int, int], tuple[int, Doc]]:
         """Living rows of a session: (position, part) → (row id, row)."""
         found = self.rows(
-            "SELECT id, position, part, place, kind, tool, time_ms, digest FROM docs"
-            " WHERE context = ? AND dead = 0",
+            "SELECT id, position, part, place, kind, t.name, time_ms, digest FROM docs"
+            " LEFT JOIN tools t ON t.ref = docs.tool WHERE context = ? AND dead = 0",
             (ref,),
         )
         return {
             (row[1], row[2]): (
                 row[0],
-                Doc(position=row[1], part=row[2], place=row[3], kind=row[4], tool=row[5],
+                Doc(position=row[1], part=row[2], place=row[3], kind=KINDS[row[4]], tool=row[5],
                     time_ms=row[6], digest=row[7]),
             )
             for row in found
@@ -160,6 +165,14 @@ class Index:
                 self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
+
+    def tool(self, db: sqlite3.Connection, name: str | None) -> int | None:
+        """The number of a tool's name."""
+        if not name:
+            return None
+        db.execute("INSERT OR IGNORE INTO tools (name) VALUES (?)", (name,))
+        (ref,) = db.execute("SELECT ref FROM tools WHERE name = ?", (name,)).fetchone()
+        return int(ref)
 
     def shard_for_new(self, db: sqlite3.Connection) -> int:
         """The shard that new sessions go to."""

@@ -16,7 +16,7 @@ from ultracontext.errors import NotFoundError, SettingsError, StoreError
 from ultracontext.model import Message
 from ultracontext.redaction import Redactor
 from ultracontext.search.fill import text_of
-from ultracontext.search.index import Index
+from ultracontext.search.index import KINDS, Index
 from ultracontext.search.words import expression, plain_words
 from ultracontext.store.base import ContextRow, SpaceStore
 
@@ -114,6 +114,7 @@ def _in_shard(
     table = f"shard_{shard:d}"
     joined = (
         f" FROM {table} f JOIN docs d ON d.id = f.rowid JOIN contexts c ON c.ref = d.context"
+        " LEFT JOIN tools t ON t.ref = d.tool"
         f" WHERE {table} MATCH :match AND d.dead = 0 {where}"
     )
     ((count,),) = index.rows(
@@ -122,7 +123,7 @@ def _in_shard(
     )
     columns = (
         "c.context_id, c.session_id, c.agent, c.project_path, c.title, d.position, d.part, d.place,"
-        " d.kind, d.tool, d.time_ms, d.digest"
+        " d.kind, t.name, d.time_ms, d.digest"
     )
     if count <= RANKED:
         sql = f"SELECT bm25({table}) AS score, {columns}{joined} ORDER BY score LIMIT :taken"
@@ -134,7 +135,7 @@ def _in_shard(
         _Match(
             score=-row[0] * (1.0 + _recency(row[11], today)), context_id=row[1],
             session_id=row[2], agent=row[3], project_path=row[4], title=row[5], position=row[6],
-            part=row[7], place=row[8], kind=row[9], tool=row[10], time_ms=row[11], digest=row[12],
+            part=row[7], place=row[8], kind=KINDS[row[9]], tool=row[10], time_ms=row[11], digest=row[12],
         )
         for row in rows
     ]  # fmt: skip
@@ -164,11 +165,11 @@ def _conditions(asked: Asked) -> tuple[str, dict[str, Any]]:
     if asked.until is not None:
         add("d.time_ms <= :until", until=int(asked.until.timestamp() * 1000))
     if asked.tool is not None:
-        add("d.tool = :tool COLLATE NOCASE", tool=asked.tool)
+        add("t.name = :tool COLLATE NOCASE", tool=asked.tool)
     if asked.role is not None:
         kinds = ROLES.get(asked.role, (asked.role,))
         names = [f":kind{number}" for number in range(len(kinds))]
-        bound_kinds = dict(zip([name[1:] for name in names], kinds, strict=True))
+        bound_kinds = dict(zip([n[1:] for n in names], map(KINDS.index, kinds), strict=True))
         add(f"d.kind IN ({', '.join(names)})", **bound_kinds)
     if asked.file is not None:
         add(
