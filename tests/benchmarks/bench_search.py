@@ -57,7 +57,7 @@ def main() -> None:
             "index_over_text": round(size / text, 2),
         }  # fmt: skip
         for query in QUERIES:
-            times = []
+            times, hits = [], []
             for _ in range(5):
                 began = time.perf_counter()
                 hits = find(index, space, redactor, Asked(query=query), now=datetime.now(UTC))

@@ -135,7 +135,8 @@ def _in_shard(
         _Match(
             score=-row[0] * (1.0 + _recency(row[11], today)), context_id=row[1],
             session_id=row[2], agent=row[3], project_path=row[4], title=row[5], position=row[6],
-            part=row[7], place=row[8], kind=KINDS[row[9]], tool=row[10], time_ms=row[11], digest=row[12],
+            part=row[7], place=row[8], kind=KINDS[row[9]], tool=row[10], time_ms=row[11],
+            digest=row[12],
         )
         for row in rows
     ]  # fmt: skip
