@@ -32,6 +32,8 @@ class Filler:
     """The one writer of an index."""
 
     def __init__(self, index: Index, space: SpaceStore, redactor: Redactor) -> None:
+        if index.space != space.space:
+            raise ValueError("an index holds one space")
         self.index = index
         self._space = space
         self._redactor = redactor

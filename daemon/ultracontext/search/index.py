@@ -96,10 +96,12 @@ class IndexState(msgspec.Struct, kw_only=True):
 
 
 class Index:
-    """One `index.db`. One writer (the daemon, or a command while no daemon runs); any readers."""
+    """One `index.db`, which holds one space and no other. One writer (the daemon, or a command while
+    no daemon runs); any readers."""
 
-    def __init__(self, path: Path, *, write: bool) -> None:
+    def __init__(self, path: Path, *, space: str = "local", write: bool) -> None:
         self.path = path
+        self.space = space
         self._lock = threading.RLock()
         self._write = write
         self._db = self._open()
@@ -235,6 +237,7 @@ class Index:
                 self.path.chmod(0o600)
             (version,) = db.execute("PRAGMA user_version").fetchone()
             if version == VERSION:
+                self._check_space(db)
                 if self._write:
                     db.execute("PRAGMA secure_delete=ON")
                     db.execute("PRAGMA synchronous=NORMAL")
@@ -247,6 +250,14 @@ class Index:
                 )  # fmt: skip
             db.close()
             return self._anew()
+
+    def _check_space(self, db: sqlite3.Connection) -> None:
+        found = db.execute("SELECT value FROM notes WHERE name = 'space'").fetchone()
+        if found is None or found[0] != self.space:
+            db.close()
+            raise StoreError(
+                f"the search index {self.path.name} is of another space", code="index-space"
+            )
 
     def _anew(self) -> sqlite3.Connection:
         """Another version, or none: it is derived, so it begins anew."""
@@ -261,6 +272,7 @@ class Index:
         db.execute("PRAGMA secure_delete=ON")
         db.execute("PRAGMA synchronous=NORMAL")
         db.executescript(_SCHEMA)
+        db.execute("INSERT INTO notes VALUES ('space', ?)", (self.space,))
         db.execute(f"PRAGMA user_version={VERSION}")
         return db
 

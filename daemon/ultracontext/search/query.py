@@ -87,6 +87,8 @@ def find(
     index: Index, space: SpaceStore, redactor: Redactor, asked: Asked, *, now: datetime
 ) -> list[Hit]:
     """Hits, best first. Raises SettingsError for a query without a word, StoreError."""
+    if index.space != space.space:
+        raise ValueError("an index holds one space")
     match = expression(asked.query)
     if not match:
         raise SettingsError(
