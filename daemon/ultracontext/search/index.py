@@ -96,8 +96,8 @@ class IndexState(msgspec.Struct, kw_only=True):
 
 
 class Index:
-    """One `index.db`, which holds one space and no other. One writer (the daemon, or a command while
-    no daemon runs); any readers."""
+    """One `index.db`, which holds one space and no other. One writer (the daemon, or a command
+    while no daemon runs); any readers."""
 
     def __init__(self, path: Path, *, space: str = "local", write: bool) -> None:
         self.path = path
