@@ -1,5 +1,6 @@
 """The contract that an agent's folder signs."""
 
+from ultracontext.formats.activity import ENDED, TURN, Activity, OpenCall
 from ultracontext.formats.changes import MOST_FILES, Changes, patched
 from ultracontext.formats.listing import Listing, ListingFacts, Lookup
 from ultracontext.formats.spec import (
@@ -19,7 +20,10 @@ from ultracontext.formats.spec import (
 )
 
 __all__ = [
+    "ENDED",
     "MOST_FILES",
+    "TURN",
+    "Activity",
     "AgentSpec",
     "Assigner",
     "Assignment",
@@ -34,6 +38,7 @@ __all__ = [
     "LiveReader",
     "Lookup",
     "Need",
+    "OpenCall",
     "Query",
     "SessionReader",
     "SourceFacts",
