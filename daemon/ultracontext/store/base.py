@@ -21,6 +21,9 @@ LOCAL_SPACE = "local"
 """The space that holds what this machine captures."""
 
 
+AGAIN, REFUSED = "capture.again", "capture.refused"
+"""Notes: ids of sources to be read from their start; those that brought records of a wiped session
+since, by context id."""
 MESSAGE_KIND = "ultracontext/message"
 """`kind` and `event_type` of a node that a program gave; its body is `[metadata, content]`."""
 
