@@ -37,6 +37,9 @@ class NewVersion(msgspec.Struct, kw_only=True, frozen=True):
     """No version begins where `after` stands here or behind it."""
 
 
+AGAIN, REFUSED = "capture.again", "capture.refused"
+"""Notes: ids of sources to be read from their start; those that brought records of a wiped session
+since, by context id."""
 MESSAGE_KIND = "ultracontext/message"
 """`kind` and `event_type` of a node that a program gave; its body is `[metadata, content]`."""
 

@@ -251,7 +251,7 @@ class Writing:
     # ---- targets ---------------------------------------------------------------------------------
     def resolve(self, which: Sequence[MessageId | int | None]) -> list[Row]:
         """Rows of the newest version by message id or index."""
-        places = places_of(self.rows, self.root, self.root.version, self.root.next_position)
+        places = None
         total = self.root.next_position - self.root.removed
         found: list[Row] = []
         for name in which:
@@ -259,6 +259,9 @@ class Writing:
                 index = name + total if name < 0 else name
                 if not 0 <= index < total:
                     raise InvalidIndexError(name, code="index-range")
+                if places is None:  # the counts are read only where an index is asked for
+                    end = self.root.next_position
+                    places = places_of(self.rows, self.root, self.root.version, end)
                 found.append(self._shown_at(places.position_of(index), name))
             else:
                 found.append(self._named(name or ""))

@@ -298,6 +298,9 @@ class PostgresRows:
             data=dump(tombstone),
         )  # fmt: skip
 
+    def read_again(self, context_id: str) -> None:
+        """Nothing is captured into this store."""
+
 
 def label(name: str, value: str) -> bytes:
     """What a pair is found by; a value of any length fits into an index so."""

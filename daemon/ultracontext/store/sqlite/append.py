@@ -24,6 +24,7 @@ from ultracontext.store.sqlite.marks import MarkWriter, in_record
 from ultracontext.store.sqlite.names import Kinds
 from ultracontext.store.sqlite.replacing import remove
 from ultracontext.store.sqlite.versions import Context, begin
+from ultracontext.store.sqlite.wiping import without_wiped
 from ultracontext.store.values import column, encode_text, milliseconds, sane_time, words
 
 INSERT_NODE = (
@@ -48,7 +49,7 @@ SUPERSEDE = (
     " WHERE space = ?1 AND context = ?2 AND position = ?3 AND superseded IS NULL)"
 )
 
-HIDE = "UPDATE nodes SET superseded = ? WHERE space = ? AND event_id = ?"
+COVER = "UPDATE nodes SET superseded = ? WHERE space = ? AND event_id = ?"
 
 
 class Append:
@@ -74,11 +75,12 @@ class Append:
         self.rows: list[tuple[Any, ...]] = []
         self.log: list[tuple[Any, ...]] = []
         self.revised: list[tuple[str, int, int, int]] = []
-        self.hidden: list[tuple[int, str, bytes]] = []
-        """Replaced rows that were deleted by hand: they stay so."""
+        self.covered: list[tuple[int, str, bytes]] = []
+        """Revisions of messages that were edited or removed by hand: those stay so."""
 
     def run(self, batch: CaptureBatch, *, hits: int = 0) -> None:
         self.bodies.prepare(self.connection)
+        batch = without_wiped(self.connection, self.space, batch)
         mtimes = {c.source_id: c.mtime_ns // 1_000_000 for c in batch.checkpoints}
         contexts = roots.Roots(self.connection, self.space, self.spaces, now_ms=self.now_ms)
         for (agent, session_id), events in grouped(batch.events).items():
@@ -174,7 +176,21 @@ class Append:
             )
         )
         self.log.append((self.space, entry, root.ref, "revise", position, 1, self.now_ms))
-        self.revised.append((self.space, root.ref, position, root.version))
+        if not event.replaces and root.version and self._covered(root, position):
+            self.covered.append((root.version, self.space, event.event_id))
+        else:
+            self.revised.append((self.space, root.ref, position, root.version))
+
+    def _covered(self, root: roots.Root, position: int) -> bool:
+        """Whether no captured row of the place is shown any more."""
+        if any(row[1] == root.ref and row[2] == position and not row[4] for row in self.rows):
+            return False
+        found = self.connection.execute(
+            "SELECT max(superseded IS NULL) FROM nodes WHERE space = ? AND context = ?"
+            " AND position = ? AND length(event_id) = 16",
+            (self.space, root.ref, position),
+        ).fetchone()
+        return bool(found[0] == 0)
 
     def _replace(self, root: roots.Root, event: Event) -> None:
         """Takes out what is stored under the event's id, so that it can come in anew."""
@@ -182,7 +198,7 @@ class Append:
         if found is not None:
             root.nodes -= 1
             if found[0] is not None:
-                self.hidden.append((found[0], self.space, event.event_id))
+                self.covered.append((found[0], self.space, event.event_id))
             self.connection.execute(
                 "UPDATE contexts SET facts_nodes = NULL WHERE space = ? AND ref = ?",
                 (self.space, root.ref),
@@ -241,7 +257,7 @@ class Append:
         self.marks.save()
         for revised in self.revised:
             self.connection.execute(SUPERSEDE, revised)
-        self.connection.executemany(HIDE, self.hidden)
+        self.connection.executemany(COVER, self.covered)
         failpoint("after_insert")
 
     def _remember(self, events: Sequence[Event]) -> int:

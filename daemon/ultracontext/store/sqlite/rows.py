@@ -481,6 +481,9 @@ class SqliteRows:
     def put_tombstone(self, tombstone: Tombstone) -> None:
         wiping.bury(self.connection, self.space, tombstone, milliseconds(tombstone.wiped_at))
 
+    def read_again(self, context_id: str) -> None:
+        wiping.read_again(self.connection, self.space, context_id)
+
 
 def missing(shown: Mapping[int, int], until: int) -> list[tuple[int, int]]:
     """Buckets that show fewer messages than they have positions."""
