@@ -6,6 +6,7 @@ import json
 import random
 import sqlite3
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,14 @@ from older_rules import older_redactor
 from ultracontext.chain import content_digest, link
 from ultracontext.model import ContextId, captured_context_id
 from ultracontext.redaction import Redactor, load_redactor
+from ultracontext.store import Fork
 from ultracontext.store.base import SpaceStore
 from ultracontext.store.sqlite import SqliteStore, open_sqlite
 from ultracontext.store.sqlite.blocks import BASE, DIFFERENCE
 from ultracontext.store.sqlite.bodies import Bodies
 from ultracontext.store.sqlite.sharing import give_back
 
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 KEY = b"a secret of the tests"
 TOKEN = "glpat-" + "N0tReAl3ahovCJQX4bip"
 A, B, C = (captured_context_id("claude", name) for name in ("sa", "sb", "sc"))
@@ -238,3 +241,39 @@ def _unpacked(store: SqliteStore) -> Iterator[bytes]:
     for (block,) in connection.execute("SELECT block FROM blocks").fetchall():
         yield reader.whole(connection, block)
     connection.close()
+
+
+@pytest.mark.parametrize("gone", ["original", "copy"])
+def test_a_wipe_of_one_leaves_the_other_whole(
+    store: SqliteStore, space: SpaceStore, make: Any, gone: str
+) -> None:
+    put(space, make, "sa", records("sa", secret=3))
+    put(space, make, "sb", records("sb", secret=3))
+    list(space.share_bodies(B, A))
+    context, left = (A, B) if gone == "original" else (B, A)
+    kept = bodies_of(space, left)
+    space.wipe(context, now=NOW)
+    assert bodies_of(space, left) == kept
+    assert sound(store, space, left)
+    assert {row.context_id for row in space.contexts()} == {left}
+    if gone == "original":
+        assert ask(store, "SELECT count(*) FROM blocks WHERE codec < -1") == [(0,)]
+
+
+def test_a_fork_by_hand_of_what_is_shared_stays_whole(
+    store: SqliteStore, space: SpaceStore, make: Any
+) -> None:
+    """Rows of other contexts in blocks that are a base, or a difference."""
+    put(space, make, "sa", records("sa"))
+    put(space, make, "sb", records("sb"))
+    put(space, make, "sc", records("sc"))
+    list(space.share_bodies(C, B))
+    forks = [space.create(origin=Fork(source=c), now=NOW).context_id for c in (B, C)]
+    told = [[m.content for m in space.read(name).messages] for name in forks]
+    list(space.share_bodies(B, A))  # what rows of others are in is not taken apart
+    list(space.share_bodies(C, A))
+    assert [bodies_of(space, c) for c in (A, B, C)] == [records(s) for s in ("sa", "sb", "sc")]
+    assert [[m.content for m in space.read(name).messages] for name in forks] == told
+    space.wipe(B, now=NOW)
+    assert bodies_of(space, C) == records("sc")
+    assert [[m.content for m in space.read(name).messages] for name in forks] == told
