@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ultracontext.store.base import SpaceStore
 
 LOW_DISK_BYTES = 256 << 20
+DAMAGED = "store-corrupt"
 
 
 def problem(code: str, message: str, hint: str = "") -> dict[str, str]:
@@ -133,6 +134,23 @@ def store(paths: Paths) -> dict[str, Any]:
         except OSError:
             continue
     return {"path": str(paths.store_file), "bytes": size}
+
+
+def damage_problems(
+    paths: Paths, found: list[dict[str, str]], damaged: bool
+) -> list[dict[str, str]]:
+    """Damage that was met at any time, unless it is among the problems already."""
+    from ultracontext.store.base import MEND
+
+    if not damaged or any(one["code"] == DAMAGED for one in found):
+        return []
+    return [
+        problem(
+            DAMAGED,
+            f"the store {paths.store_file} is damaged; what is stored may be read in part only",
+            MEND,
+        )
+    ]
 
 
 def disk_problems(paths: Paths) -> list[dict[str, str]]:
