@@ -36,6 +36,7 @@ from ultracontext.runtime.control import Actions, ControlSocket, serve_control
 from ultracontext.runtime.hub import Hub
 from ultracontext.runtime.listing import session_rows
 from ultracontext.runtime.lock import DaemonLock, Holder, holding
+from ultracontext.runtime.roots import missing_roots
 from ultracontext.runtime.upkeep import Upkeep
 from ultracontext.runtime.waiting import until_masking
 from ultracontext.runtime.watched import Watched
@@ -69,6 +70,11 @@ def run_once(
         if upkeep.problem is not None:
             place = SourceError(agent="", path="", position=0, code="redaction")
             summary.errors.append(place)
+        for slug, folder in missing_roots(setup.settings, setup.home):
+            path = line.redactor.text(str(folder))
+            summary.errors.append(
+                SourceError(agent=slug, path=path, position=0, code=health.MISSING_ROOT)
+            )
     return summary, stop.is_set()
 
 
@@ -275,7 +281,7 @@ class Daemon:
             dedup = msgspec.to_builtins(self._line.space.dedup_status())
         except StoreError as error:
             problems.append(health.problem(error.code, error.message, error.hint))
-        problems += health.standing_problems(setup.paths, setup.settings)
+        problems += health.standing_problems(setup.paths, setup.settings, setup.home)
         problems += self._watched.problems()
         problems += health.damage_problems(setup.paths, problems, self._line.store.damaged)
         if self._upkeep.problem is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ultracontext.errors import StoreError, UltraContextError
@@ -14,14 +15,14 @@ if TYPE_CHECKING:
     from ultracontext.store.base import SpaceStore
 
 LOW_DISK_BYTES = 256 << 20
-DAMAGED = "store-corrupt"
+DAMAGED, MISSING_ROOT = "store-corrupt", "root-missing"
 
 
 def problem(code: str, message: str, hint: str = "") -> dict[str, str]:
     return {"code": code, "message": message, "hint": hint}
 
 
-def stopped(paths: Paths, settings: Settings, dedup: dict[str, Any]) -> dict[str, Any]:
+def stopped(paths: Paths, settings: Settings, home: Path, dedup: dict[str, Any]) -> dict[str, Any]:
     """The answer when no daemon runs. What only a running one knows is null."""
     return {
         "daemon": {"running": False, "pid": None, "version": None},
@@ -36,7 +37,7 @@ def stopped(paths: Paths, settings: Settings, dedup: dict[str, Any]) -> dict[str
         "remote": remote(settings),
         "dedup": dedup,
         "store": store(paths),
-        "problems": standing_problems(paths, settings),
+        "problems": standing_problems(paths, settings, home),
     }
 
 
@@ -88,13 +89,28 @@ def remote_problems(settings: Settings) -> list[dict[str, str]]:
     ]
 
 
-def standing_problems(paths: Paths, settings: Settings) -> list[dict[str, str]]:
+def standing_problems(paths: Paths, settings: Settings, home: Path) -> list[dict[str, str]]:
     """What is wrong whether a daemon runs or not."""
     return [
+        *root_problems(settings, home),
         *masking_problems(settings),
         *remote_problems(settings),
         *disk_problems(paths),
         *agent_problems(),
+    ]
+
+
+def root_problems(settings: Settings, home: Path) -> list[dict[str, str]]:
+    """Folders that the settings name for an agent's sessions and that are not there."""
+    from ultracontext.runtime.roots import missing_roots
+
+    return [
+        problem(
+            MISSING_ROOT,
+            f"agents.{slug}.roots names {folder}, which is no folder",
+            "Mend it by `ultracontext config set`, or make the folder",
+        )
+        for slug, folder in missing_roots(settings, home)
     ]
 
 

@@ -100,7 +100,7 @@ class Waiting:
     def status(self) -> dict[str, Any]:
         """As of a daemon that captures nothing."""
         setup, error = self._setup, self._error
-        found = health.stopped(setup.paths, setup.settings, health.no_dedup())
+        found = health.stopped(setup.paths, setup.settings, setup.home, health.no_dedup())
         found["daemon"] = {
             "running": True,
             "pid": os.getpid(),

@@ -95,9 +95,9 @@ def _without_daemon(place: Workspace) -> dict[str, Any]:
     from ultracontext.runtime import health
     from ultracontext.runtime.masking import known_rule_set
 
+    found = health.stopped(place.paths, place.settings, place.home, health.no_dedup())
     if not place.paths.store_file.exists():
-        return health.stopped(place.paths, place.settings, health.no_dedup())
-    found = health.stopped(place.paths, place.settings, health.no_dedup())
+        return found
     try:
         import msgspec
 
