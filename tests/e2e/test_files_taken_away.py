@@ -145,3 +145,18 @@ def test_a_store_that_is_none_ends_the_start_with_a_repair(person: Person) -> No
         assert "daemon stop" in done.err
     done = person.run("daemon", "start")
     assert (done.code, "daemon stop" in done.err) == (1, True)
+
+
+def test_a_home_that_is_removed_as_a_whole_comes_back(person: Person, until: Until) -> None:
+    person.chat("a", turns=3)
+    process = person.daemon()
+    until(lambda: messages(person) == [6])
+    shutil.rmtree(person.home)
+    person.chat("b")
+    until(lambda: (person.home / "store.db").exists() and messages(person) == [2, 6], process)
+    status = person.status()
+    assert status["daemon"]["pid"] == process.pid
+    assert [found["code"] for found in status["problems"]] == ["store-gone"]
+    assert logged(person, "daemon-started")
+    modes = {path.stat().st_mode & 0o077 for path in person.home.rglob("*")}
+    assert modes == {0}

@@ -320,6 +320,9 @@ class CaptureEngine:
             self._store_failed(error)
             return
         self._last_sweep = self._now()
+        now = {f"unreadable:{path}" for _, path, _ in self._registry.walk.unreadable}
+        for key in [k for k in self._problems if k.startswith("unreadable:") and k not in now]:
+            del self._problems[key]
         for agent, path, reason in self._registry.walk.unreadable:
             text = f"{agent}: a folder or file cannot be read ({reason})"
             if f"unreadable:{path}" not in self._problems:

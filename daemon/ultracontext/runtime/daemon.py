@@ -71,7 +71,7 @@ def run_once(
             place = SourceError(agent="", path="", position=0, code="redaction")
             summary.errors.append(place)
         for slug, folder in missing_roots(setup.settings, setup.home):
-            path = line.redactor.text(str(folder))
+            path = line.redactor.text(os.fsencode(folder).decode("utf-8", "backslashreplace"))
             summary.errors.append(
                 SourceError(agent=slug, path=path, position=0, code=health.MISSING_ROOT)
             )

@@ -409,5 +409,21 @@ def test_the_name_of_an_unreadable_place_is_valid_text(
         return scan(path)
 
     monkeypatch.setattr(os, "scandir", refusing)
-    (error,) = lab.run().errors
+    engine = lab.engine()
+    (error,) = engine.run_once().errors
     assert error.path.encode("utf-8").endswith(b"odd-\\xff")
+    assert [found["code"] for found in engine.status().problems] == ["unreadable"]
+    monkeypatch.undo()
+    engine.sweep()
+    assert engine.status().problems == []
+
+
+def test_links_to_session_files_and_folders_are_followed(lab: Lab, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "dotfiles"
+    (elsewhere / "more").mkdir(parents=True)
+    (elsewhere / "a.log").write_bytes(lines(TEN[:2]))
+    (elsewhere / "more" / "b.log").write_bytes(lines([record("b", session="s2")]))
+    (lab.logs / "a.log").symlink_to(elsewhere / "a.log")
+    (lab.logs / "more").symlink_to(elsewhere / "more")
+    assert lab.run().events == 3
+    assert lab.texts() == TEXTS[:2]
