@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -160,7 +161,7 @@ def test_output_that_cannot_be_written_is_told(arguments: list[str], person: Per
 
 
 def test_closed_streams_are_no_fault(person: Person) -> None:
-    line = " ".join([*PROGRAM, "config", "show"])
+    line = shlex.join([*PROGRAM, "config", "show"])
     done = subprocess.run(["sh", "-c", f"{line} >&- 2>&-"], env=person.env, check=False)
     assert done.returncode == 0
 
