@@ -42,7 +42,7 @@ def looked_in(place: Workspace, settings: Settings) -> list[str]:
 
 def _roots(place: Workspace, settings: Settings) -> dict[str, list[Path]]:
     from ultracontext.agents import known
-    from ultracontext.runtime.roots import agent_roots
+    from ultracontext.capture.roots import agent_roots
 
     return agent_roots(settings, place.env, place.home, known())
 

@@ -20,6 +20,8 @@ import msgspec
 from ultracontext import __version__
 from ultracontext.agents import known
 from ultracontext.capture import Committed, Progress, SourceError, Summary
+from ultracontext.capture.listing import session_rows
+from ultracontext.capture.roots import missing_roots
 from ultracontext.capture.whereabouts import Places
 from ultracontext.errors import (
     FatalError,
@@ -34,9 +36,8 @@ from ultracontext.runtime.assembly import Line, Setup, capture_line, local_store
 from ultracontext.runtime.client import ControlClient
 from ultracontext.runtime.control import Actions, ControlSocket, serve_control
 from ultracontext.runtime.hub import Hub
-from ultracontext.runtime.listing import session_rows
+from ultracontext.runtime.indexing import Indexing
 from ultracontext.runtime.lock import DaemonLock, Holder, holding
-from ultracontext.runtime.roots import missing_roots
 from ultracontext.runtime.upkeep import Upkeep
 from ultracontext.runtime.waiting import until_masking
 from ultracontext.runtime.watched import Watched
@@ -143,6 +144,9 @@ class Daemon:
         self._failure: BaseException | None = None
         self._upkeep = Upkeep(line, unclean=watched.unclean)
         self._upkept = asyncio.Event()
+        self._indexing = Indexing(
+            line.setup.paths.index_file, line.space, line.redactor, busy=lambda: line.engine.busy
+        )
         self._started = time.monotonic()
 
     async def run(self) -> int:
@@ -165,6 +169,7 @@ class Daemon:
     async def _work(self, loop: asyncio.AbstractEventLoop, control: ControlSocket) -> bool:
         """Runs capture and upkeep until the end; False when they did not return in time."""
         done = self._in_thread(loop, "capture", lambda: self._capture(loop))
+        indexed = self._in_thread(loop, "index", lambda: self._indexing.run(self._halt))
         async with asyncio.TaskGroup() as group:
             chores = [
                 group.create_task(self._care(loop)),
@@ -180,6 +185,7 @@ class Daemon:
         with suppress(TimeoutError):
             async with asyncio.timeout(STOP_SECONDS):
                 await done.wait()
+                await indexed.wait()
                 if self._watched.changed:  # the next line must find the file left alone
                     await self._upkept.wait()
                 return True
@@ -254,6 +260,7 @@ class Daemon:
 
     def _publish(self, rows: list[dict[str, Any]]) -> None:
         self._committed.set()
+        self._indexing.tell({str(row["context_id"]) for row in rows})
         self._hub.publish("committed", rows)
 
     def _actions(self) -> Actions:
@@ -284,6 +291,8 @@ class Daemon:
         problems += health.standing_problems(setup.paths, setup.settings, setup.home)
         problems += self._watched.problems()
         problems += health.damage_problems(setup.paths, problems, self._line.store.damaged)
+        if self._indexing.problem is not None:
+            problems.append(self._indexing.problem)
         if self._upkeep.problem is not None:
             problems.append(self._upkeep.problem)
         problems += health.ignored_problems(self._upkeep.ignored)
@@ -320,6 +329,7 @@ class Daemon:
             "remote": health.remote(setup.settings),
             "dedup": dedup,
             "store": health.store(setup.paths),
+            "index": self._indexing.state(),
             "problems": problems,
         }
 

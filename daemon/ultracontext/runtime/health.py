@@ -102,7 +102,7 @@ def standing_problems(paths: Paths, settings: Settings, home: Path) -> list[dict
 
 def root_problems(settings: Settings, home: Path) -> list[dict[str, str]]:
     """Folders that the settings name for an agent's sessions and that are not there."""
-    from ultracontext.runtime.roots import missing_roots
+    from ultracontext.capture.roots import missing_roots
 
     return [
         problem(

@@ -131,7 +131,7 @@ def _roots_key(slug: str) -> str:
 
 def _tell_missing(place: Workspace, settings: Settings, key: str) -> None:
     """A folder may be made later, so it is written, and said."""
-    from ultracontext.runtime.roots import missing_roots
+    from ultracontext.capture.roots import missing_roots
 
     for slug, folder in missing_roots(settings, place.home):
         if key == _roots_key(slug):

@@ -92,8 +92,8 @@ def _just_started(lock_file: Path) -> bool:
 
 
 def _without_daemon(place: Workspace) -> dict[str, Any]:
+    from ultracontext.redaction.opening import known_rule_set
     from ultracontext.runtime import health
-    from ultracontext.runtime.masking import known_rule_set
 
     found = health.stopped(place.paths, place.settings, place.home, health.no_dedup())
     if not place.paths.store_file.exists():
