@@ -105,6 +105,7 @@ def to(which: MessageId | int, text: str) -> Update:
 def said(reading: Reading) -> list[Any]:
     """The content of each message, its index checked."""
     found = []
+    start = 0
     for number, stored in enumerate(reading.messages):
         if number == 0:
             start = stored.index

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ultracontext.capture.rules import Rules, Verdict
 from ultracontext.store.base import SpaceStore
 
-HINT = "`ultracontext forget ID`, or `--project DIR`, removes them"
+HINT = "They stay in the store; take the rule back to capture them further"
 
 
 def captured_ignored(space: SpaceStore, rules: Rules, agents: Collection[str] = ()) -> int:

@@ -23,7 +23,7 @@ from ultracontext.agents.gemini.layout import CHECKPOINT
 from ultracontext.agents.gemini.project import needs as project_needs
 from ultracontext.agents.gemini.rewinds import List
 from ultracontext.agents.gemini.spill import needs as spill_needs
-from ultracontext.agents.gemini.values import identifier, listed, mapping, moment
+from ultracontext.agents.gemini.values import identifier, listing, mapping, moment
 from ultracontext.formats import Assignment, Engine, Need, SourceFacts
 from ultracontext.redaction import MaskedRecord
 
@@ -130,7 +130,7 @@ class GeminiAssigner:
         if self._is_head(native):
             self._place = 0
             name = f"doc:{self._spare}head@{self._project}"
-            version = self._list.head(listed(native.get(self._items)))
+            version = self._list.head(listing(native.get(self._items)))
             unmet = self._unmet(native, record)
             return Assignment(self._session, name, None, unmet, None, None, version)
         kind, own = native.get("type"), identifier(native.get("id"))
@@ -152,6 +152,6 @@ class GeminiAssigner:
         wanted: list[Need] = []
         if "sessionId" in native or (self._document and self._is_head(native)):
             wanted += project_needs(self._up, self._project)
-        elif listed(native.get("toolCalls")):
+        elif listing(native.get("toolCalls")):
             wanted += spill_needs(native, self._up)
         return tuple(need for need in wanted if need.name not in record.companions)

@@ -11,7 +11,7 @@ from typing import Any
 from ultracontext.agents.gemini.compat import TURNS
 from ultracontext.agents.gemini.turns import is_injected
 from ultracontext.agents.gemini.values import identifier, kind_of, mapping
-from ultracontext.agents.gemini.values import listed as items_of
+from ultracontext.agents.gemini.values import listing as items_of
 from ultracontext.agents.gemini.wrapping import CONTEXT, SUMMARY
 from ultracontext.formats import Beginning
 

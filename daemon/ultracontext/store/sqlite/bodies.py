@@ -16,6 +16,7 @@ from importlib.resources import files
 import zstandard
 
 from ultracontext.errors import StoreError
+from ultracontext.store.base import MEND
 
 LEVEL = 1
 RAW, PLAIN = 0, -1
@@ -132,7 +133,7 @@ class Bodies:
         if found is None:
             raise StoreError(
                 f"dictionary {codec} of the store is missing",
-                hint="Run `ultracontext store check`",
+                hint=MEND,
                 code="store-corrupt",
             )
         made = zstandard.ZstdDecompressor(dict_data=zstandard.ZstdCompressionDict(found[0]))
@@ -145,6 +146,4 @@ def _raw(base: bytes) -> zstandard.ZstdCompressionDict:
 
 
 def _damaged() -> StoreError:
-    return StoreError(
-        "a stored body is damaged", hint="Run `ultracontext store check`", code="store-corrupt"
-    )
+    return StoreError("a stored body is damaged", hint=MEND, code="store-corrupt")
