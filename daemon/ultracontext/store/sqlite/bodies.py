@@ -104,8 +104,10 @@ class Bodies:
         return (codec, packed) if len(packed) < len(body) else (RAW, body)
 
     def difference(self, body: bytes, base: bytes) -> bytes:
-        """The body as a difference to another, for `codec_over` its block."""
-        return zstandard.ZstdCompressor(level=6, dict_data=_raw(base)).compress(body)
+        """The body as a difference to another, for `codec_over` its block; with a checksum, so that
+        another base is noticed."""
+        made = zstandard.ZstdCompressor(level=6, dict_data=_raw(base), write_checksum=True)
+        return made.compress(body)
 
     def unpack_over(self, data: bytes, base: bytes) -> bytes:
         """A difference put together again."""

@@ -14,6 +14,7 @@ import pytest
 from older_rules import older_redactor
 
 from ultracontext.chain import content_digest, link
+from ultracontext.errors import StoreError
 from ultracontext.model import ContextId, captured_context_id
 from ultracontext.redaction import Redactor, load_redactor
 from ultracontext.store import Fork
@@ -277,3 +278,13 @@ def test_a_fork_by_hand_of_what_is_shared_stays_whole(
     space.wipe(B, now=NOW)
     assert bodies_of(space, C) == records("sc")
     assert [[m.content for m in space.read(name).messages] for name in forks] == told
+
+
+def test_another_base_is_damage_and_no_other_text() -> None:
+    bodies = Bodies("local")
+    body, base = b"".join(records("sb", 20)), b"".join(records("sa", 20))
+    made = bodies.difference(body, base)
+    assert bodies.unpack_over(made, base) == body
+    with pytest.raises(StoreError) as found:
+        bodies.unpack_over(made, base[::-1])
+    assert found.value.code == "store-corrupt"
