@@ -96,9 +96,7 @@ class Ingest:
         """Adds a slice of one source to the batch. On an error the caller takes the source back."""
         batch.sources[source.saved.source_id] = source
         failpoint("after_read")
-        redact = self._redactor.redact_any
-        masked = self._redactor.across(raws, [redact(raw) for raw in raws])
-        records = self._sound(raws, masked, batch)
+        records = self._sound(raws, self._redactor.redact_all(raws), batch)
         failpoint("after_redact")
         candidates = self._admission.sift(source, self._assign(source, records, batch), batch)
         failpoint("after_assign")

@@ -6,13 +6,14 @@ sure does not pass: RedactionError.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NoReturn, final
+
+import msgspec
 
 from ultracontext.errors import RedactionError, SettingsError
 from ultracontext.model import RawRecord
@@ -34,6 +35,7 @@ from ultracontext.redaction.parse import (
 from ultracontext.redaction.rules import Rule, custom_version, load_rules, rule_set_version
 from ultracontext.redaction.scan import Scanner
 from ultracontext.redaction.slim import PART_BYTES, Part, slim
+from ultracontext.redaction.together import plain_ones
 from ultracontext.redaction.walk import OUR_NAMES, SHORTEST, Found, Names, collect, replace
 from ultracontext.settings.custom import CustomRules
 
@@ -50,6 +52,7 @@ class MaskedRecord:
         "agent",
         "body",
         "companions",
+        "content",
         "damage",
         "digest",
         "end",
@@ -74,6 +77,8 @@ class MaskedRecord:
     """Masked text of an opaque record, else None."""
     body: bytes
     """UTF-8 JSON of `native`; the record's own bytes when nothing was masked or taken out."""
+    content: bytes | None
+    """blake2b-128 of `body` where it was computed on the way, else None."""
     parts: tuple[Part, ...]
     companions: Mapping[str, str]
     damage: str | None
@@ -123,13 +128,26 @@ def require_masked(value: object) -> MaskedRecord:
     return value
 
 
-def _mint(**fields: Any) -> MaskedRecord:
-    record: MaskedRecord = object.__new__(MaskedRecord)
-    put = object.__setattr__
-    put(record, "_seal", _SEAL)
-    for name, value in fields.items():
-        put(record, name, value)
+class _Open:
+    """A record that is being filled, in the shape of a `MaskedRecord`: plain assignments cost a
+    third of those that go around a frozen class."""
+
+    __slots__ = MaskedRecord.__slots__
+
+
+def _closed(fields: Any) -> MaskedRecord:
+    fields._seal = _SEAL
+    fields.__class__ = MaskedRecord
+    record: MaskedRecord = fields
     return record
+
+
+def _mint(**fields: Any) -> MaskedRecord:
+    record: Any = _Open()
+    record.content = None
+    for name, value in fields.items():
+        setattr(record, name, value)
+    return _closed(record)
 
 
 class Redactor:
@@ -145,6 +163,7 @@ class Redactor:
         self._names = OUR_NAMES
         if self._custom is not None:
             self._names = Names(self._custom.keys, 1 if self._custom.searches else SHORTEST)
+        self._own_rules = self._custom is not None and self._custom.searches
         self._known: dict[str, int] = {}
         self._paths: dict[str, str] = {}
         self.rule_set = version
@@ -184,6 +203,48 @@ class Redactor:
             digest=self.scanner.fingerprints.record(raw.data, raw.companions),
         )
 
+    def redact_all(self, raws: Sequence[RawRecord]) -> list[MaskedRecord]:
+        """Neighbouring records of one source, each as by `redact_any`; what is cut over several of
+        them is masked too."""
+        return self.across(raws, self._each(raws))
+
+    def _each(self, raws: Sequence[RawRecord]) -> list[MaskedRecord]:
+        one_by_one = self._own_rules or not self.scanner.rules
+        if one_by_one or len(raws) < 2 or self.passes(raws[0].source):
+            return [self.redact_any(raw) for raw in raws]
+        plain = plain_ones(raws, self.scanner, self._known, self._names)
+        return [
+            self.redact_any(raw) if one is None else self._as_plain(raw, *one)
+            for raw, one in zip(raws, plain, strict=True)
+        ]
+
+    def _as_plain(self, raw: RawRecord, native: dict[str, Any], keys: list[str]) -> MaskedRecord:
+        """A record in which there was nothing to mask."""
+        if keys:
+            self._learn(keys)
+        content = blake2b(raw.data, digest_size=16).digest()
+        body = without_bom(raw.data)
+        parts: tuple[Part, ...] = ()
+        if len(body) > PART_BYTES:
+            body, parts = slim(native, body)
+        fields: Any = _Open()
+        fields.agent = raw.agent
+        fields.source = self.path(raw.source)
+        fields.start = raw.start
+        fields.end = raw.end
+        fields.native = native
+        fields.text = None
+        fields.body = body
+        fields.content = content if body is raw.data else None
+        fields.parts = parts
+        fields.companions = {}
+        fields.damage = raw.damage
+        fields.too_large = None
+        fields.masks = {}
+        fields.rule_set = self.rule_set
+        fields.digest = self.scanner.fingerprints.over(content, {})
+        return _closed(fields)
+
     def across(
         self, raws: Sequence[RawRecord], masked: Sequence[MaskedRecord]
     ) -> list[MaskedRecord]:
@@ -197,7 +258,7 @@ class Redactor:
         natives = [self._unmasked(raw, record) for raw, record in zip(raws, masked, strict=True)]
         for number in mask_across(natives, self.scanner):
             raw = raws[number]
-            again = self.redact(dataclasses.replace(raw, data=dump_json(natives[number])))
+            again = self.redact(msgspec.structs.replace(raw, data=dump_json(natives[number])))
             fields = {name: getattr(again, name) for name in MaskedRecord.__slots__[1:]}
             masks = Counter(again.masks)
             masks.update(JOINED)

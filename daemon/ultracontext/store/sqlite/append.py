@@ -179,7 +179,9 @@ class Append:
         if record.masks:
             time_ms = sane_time(event.time_ms)
             self.marks.add(root.ref, in_record(record), self.now_ms if time_ms is None else time_ms)
-        content = content_digest(body, extra)
+        content = record.content if extra is None else None
+        if content is None:
+            content = content_digest(body, extra)
         chain = blake2b(tail + content, digest_size=DIGEST_BYTES).digest()
         kind = self.kinds.ref(self.connection, (event.kind, event.role, words(event.event_type)))
         return (
