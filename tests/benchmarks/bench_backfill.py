@@ -2,17 +2,17 @@
 
 The bare loop is what nobody could do without: it reads the same files, parses each line with
 orjson, and inserts the same bytes with the same keys and indexes. It masks nothing, computes no
-facts, no digests and no checkpoints, and asks for no duplicates. It is held to what ours is held to:
+facts, no digests and no checkpoints, and asks for no duplicates. What holds for ours holds for it:
 
 - the same tables and indexes, made by our own migrations, every column of a row filled with a value
   of the same size. What it need not compute (digest, chain) is filled with the key.
 - the same keys: event ids by our own function. They begin with the session, so that its index pages
-  are as warm as ours; random keys would cost it a third more.
+  are as warm as ours; random keys would cost it a fifth more.
 - the same batch (`CaptureOptions.batch_events`), dedup rows sorted as ours are.
 - durable the same way: opened by our own function, so WAL, `synchronous`, `secure_delete`, the page
   cache and the size at which the WAL is moved into the file are ours. Both are timed from the first
-  look at the files to the last commit, the move of the WAL at closing in neither: what is left in it
-  is bounded by the same setting. Both start with an empty store and with the files in the page cache.
+  look at the files to the last commit. The move of the WAL at closing is timed in neither: what is
+  left in it is bounded by the same setting. Both start with an empty store and warm files.
 - a process of its own, like ours; its start is in neither time.
 
 Where the bytes lie is said nowhere, so it is measured twice. `bare` keeps them in the row of their

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
 
+import msgspec
+
 from ultracontext.capture.admission import Admission
 from ultracontext.capture.fresh import Fresh
 from ultracontext.capture.lines import salvage
@@ -60,8 +62,7 @@ class Batch:
         return bool(self.events or self.sources or self.counts)
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(msgspec.Struct):
     """A masked record with its place and names, not yet known to be new."""
 
     source: Source

@@ -34,7 +34,7 @@ def event_id(agent: str, session_id: str, record: str | int, revision: int = 0) 
 
 @lru_cache(maxsize=1024)
 def session_head(agent: str, session_id: str) -> bytes:
-    """The 4 bytes with which all event ids of a session begin. Another session may have the same."""
+    """The 4 bytes with which all event ids of a session begin, and maybe those of another."""
     key = f"{agent}\0{session_id}".encode("utf-8", "surrogatepass")
     return blake2b(key, digest_size=4).digest()
 

@@ -136,7 +136,7 @@ class _Open:
 
 
 def _closed(fields: Any) -> MaskedRecord:
-    fields._seal = _SEAL
+    fields._seal = _SEAL  # noqa: SLF001 - the record's own
     fields.__class__ = MaskedRecord
     record: MaskedRecord = fields
     return record
