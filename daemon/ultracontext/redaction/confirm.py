@@ -13,6 +13,9 @@ from ultracontext.redaction.rules import Rule
 MASK = re.compile(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
 MASK_HEAD = b"[redacted:"
 
+GAP = b"\n\0\n"
+"""Stands between texts that are scanned together."""
+
 _LONG_LINE = 1 << 16
 _MARGIN = 1 << 13
 """Longer than any match of a rule that stays in one line."""
@@ -80,7 +83,7 @@ def _ranges(
         if number == BASE64:
             continue
         if rules[number].many_lines:
-            low, high = max(0, position - _FAR), position + _FAR
+            low, high = _inside(data, position)
         else:
             if not start <= position <= end:
                 start = data.rfind(b"\n", 0, position) + 1
@@ -95,6 +98,13 @@ def _ranges(
         elif ranges[-1][1] < high:
             ranges[-1] = (ranges[-1][0], high)
     return found
+
+
+def _inside(data: bytes, position: int) -> tuple[int, int]:
+    """The surroundings of a place, within its own text: no match may eat into the next one."""
+    low, high = max(0, position - _FAR), position + _FAR
+    before, after = data.rfind(GAP, low, position), data.find(GAP, position, high)
+    return low if before < 0 else before + len(GAP), high if after < 0 else after
 
 
 def _blank(match: re.Match[bytes]) -> bytes:

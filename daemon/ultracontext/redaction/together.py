@@ -101,4 +101,12 @@ def _showing(texts: Sequence[str], owners: Sequence[int], scanner: Scanner) -> s
     for text in texts:
         starts.append(place)
         place += len(encoded(text)) + gap
-    return {owners[bisect_right(starts, span.start) - 1] for span in spans}
+    return {
+        owner
+        for span in spans
+        for owner in owners[_text_at(starts, span.start) : _text_at(starts, span.end - 1) + 1]
+    }
+
+
+def _text_at(starts: Sequence[int], place: int) -> int:
+    return bisect_right(starts, place) - 1
