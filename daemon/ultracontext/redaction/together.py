@@ -30,8 +30,8 @@ def plain_ones(
     """For each record its object when nothing in it is to be masked; None when it has to be looked
     at by itself.
 
-    None says too much, never too little: it stands as well for what is damaged, has a key that
-    makes its value a secret, or blocks that a secret may be cut over.
+    None says too much, never too little: it stands as well for what is damaged, or has a key that
+    makes its value a secret.
     """
     out: list[Plain | None] = []
     for group in _groups(raws):
@@ -64,6 +64,8 @@ def _plain(
         out.append((native, found.keys))
         texts += found.values
         texts += found.keys
+        if found.lists:
+            texts += _cut_over(found.lists)
         owners += [number] * (len(texts) - len(owners))
     for number in _showing(texts, owners, scanner):
         out[number] = None
@@ -85,9 +87,15 @@ def _opened(
     found = collect(native, known, names)
     if not found.exact or found.fields or not surely_exact(data, native, found.members):
         return None
-    if found.lists and any(len(chain) > 1 for node in found.lists for chain, _ in joins(node)):
-        return None
     return native, found
+
+
+def _cut_over(lists: Sequence[list[Any]]) -> list[str]:
+    """Neighbouring pieces of lists, joined: what is cut over them shows here."""
+    chains = [chain for node in lists for chain, _ in joins(node) if len(chain) > 1]
+    return [
+        b"".join(part.body for part in chain).decode("utf-8", "surrogatepass") for chain in chains
+    ]
 
 
 def _showing(texts: Sequence[str], owners: Sequence[int], scanner: Scanner) -> set[int]:

@@ -129,6 +129,20 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
+def test_a_secret_that_is_cut_over_the_pieces_of_a_record(redactor: Redactor) -> None:
+    def blocks(*texts: str) -> RawRecord:
+        return raw({"content": [{"type": "text", "text": text} for text in texts]})
+
+    raws = [
+        blocks("one", "two"),
+        blocks(TOKEN[:20], TOKEN[20:]),
+        blocks("a", TOKEN),
+        raw({"l": [1]}),
+    ]
+    masked = same(redactor, raws)
+    assert [bool(record.masks) for record in masked] == [False, True, True, False]
+
+
 @given(st.lists(st.lists(PIECES, max_size=6).map("".join), min_size=2, max_size=8))
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_texts(hyperscan_redactor: Redactor, texts: list[str]) -> None:
