@@ -30,7 +30,7 @@ import ultracontext.redaction.boundary as boundary
 from ultracontext.redaction.rules import load_rules
 rules = tuple(r for r in load_rules() if r.name not in ("gitlab-token", "github-token"))
 boundary.load_rules = lambda *_: rules
-import ultracontext.runtime.masking as masking
+import ultracontext.redaction.opening as masking
 masking._remember = lambda *_: None  # an older program has other files
 from ultracontext.cli.main import run
 sys.exit(run(sys.argv[1:]))

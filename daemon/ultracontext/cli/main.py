@@ -25,6 +25,7 @@ EVERY_DAY, CAPTURE, UPKEEP = "Every day", "Capture", "Upkeep"
 ENTRIES = {
     "sessions": Entry(EVERY_DAY, f"{_COMMANDS}.sessions", "Captured sessions, newest first."),
     "show": Entry(EVERY_DAY, f"{_COMMANDS}.show", "One session: typed, answered and done."),
+    "search": Entry(EVERY_DAY, f"{_COMMANDS}.search", "Full text over everything."),
     "status": Entry(EVERY_DAY, f"{_COMMANDS}.status", "Whether the daemon runs, and how it is."),
     "demo": Entry(EVERY_DAY, f"{_COMMANDS}.demo", "Plays recorded samples into a temporary home."),
     "daemon": Entry(CAPTURE, f"{_COMMANDS}.daemon", "Run, start, stop, restart, status, logs."),
@@ -33,6 +34,7 @@ ENTRIES = {
     "redact": Entry(CAPTURE, f"{_COMMANDS}.redact", "Mask text, or --check files for secrets."),
     "secrets": Entry(CAPTURE, f"{_COMMANDS}.secrets", "Which secrets were found where, by mask."),
     "setup": Entry(CAPTURE, f"{_COMMANDS}.setup", "Put `ultracontext` on the PATH (--link)."),
+    "dashboard": Entry(UPKEEP, f"{_COMMANDS}.dashboard", "Watch live sessions, read them, switch."),
     "compat": Entry(UPKEEP, f"{_COMMANDS}.compat", "Versions of the agents (--check)."),
 }
 LazyGroup.entries = ENTRIES
@@ -65,6 +67,11 @@ def root(
     """Keeps the sessions of coding agents, masked, in a local store."""
     del version
     if context.invoked_subcommand is None:
+        if sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+            from ultracontext.cli.commands.dashboard import open_dashboard
+            from ultracontext.cli.workspace import workspace
+
+            raise typer.Exit(open_dashboard(workspace()))
         from ultracontext.cli.commands.status import print_status
 
         raise typer.Exit(print_status(as_json=False, hint=True))

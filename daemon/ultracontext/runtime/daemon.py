@@ -20,6 +20,7 @@ import msgspec
 from ultracontext import __version__
 from ultracontext.agents import known
 from ultracontext.capture import Committed, Progress, SourceError, Summary
+from ultracontext.capture.listing import session_rows
 from ultracontext.capture.whereabouts import Places
 from ultracontext.errors import (
     FatalError,
@@ -34,7 +35,7 @@ from ultracontext.runtime.assembly import Line, Setup, capture_line, local_store
 from ultracontext.runtime.client import ControlClient
 from ultracontext.runtime.control import Actions, serve_control
 from ultracontext.runtime.hub import Hub
-from ultracontext.runtime.listing import session_rows
+from ultracontext.runtime.indexing import Indexing
 from ultracontext.runtime.lock import DaemonLock, Holder, holding
 from ultracontext.runtime.upkeep import Upkeep
 from ultracontext.runtime.waiting import until_masking
@@ -119,6 +120,9 @@ class Daemon:
         self._committed = asyncio.Event()
         self._failure: BaseException | None = None
         self._upkeep = Upkeep(line)
+        self._indexing = Indexing(
+            line.setup.paths.index_file, line.space, line.redactor, busy=lambda: line.engine.busy
+        )
         self._started = time.monotonic()
 
     async def run(self) -> int:
@@ -139,6 +143,7 @@ class Daemon:
     async def _work(self, loop: asyncio.AbstractEventLoop) -> bool:
         """Runs capture and upkeep until the end; False when capture did not return in time."""
         done = self._in_thread(loop, "capture", lambda: self._capture(loop))
+        indexed = self._in_thread(loop, "index", lambda: self._indexing.run(self._halt))
         async with asyncio.TaskGroup() as group:
             chores = [
                 group.create_task(self._care(loop)),
@@ -154,7 +159,8 @@ class Daemon:
         with suppress(TimeoutError):
             async with asyncio.timeout(STOP_SECONDS):
                 await done.wait()
-        return done.is_set()
+                await indexed.wait()
+        return done.is_set() and indexed.is_set()
 
     def _capture(self, loop: asyncio.AbstractEventLoop) -> None:
         """Its end before it is told to is a failure of the daemon."""
@@ -224,6 +230,7 @@ class Daemon:
 
     def _publish(self, rows: list[dict[str, Any]]) -> None:
         self._committed.set()
+        self._indexing.tell({str(row["context_id"]) for row in rows})
         self._hub.publish("committed", rows)
 
     def _actions(self) -> Actions:
@@ -252,6 +259,8 @@ class Daemon:
         except StoreError as error:
             problems.append(health.problem(error.code, error.message, error.hint))
         problems += health.standing_problems(setup.paths, setup.settings)
+        if self._indexing.problem is not None:
+            problems.append(self._indexing.problem)
         if self._upkeep.problem is not None:
             problems.append(self._upkeep.problem)
         problems += health.ignored_problems(self._upkeep.ignored)
@@ -288,6 +297,7 @@ class Daemon:
             "remote": health.remote(setup.settings),
             "dedup": dedup,
             "store": health.store(setup.paths),
+            "index": self._indexing.state(),
             "problems": problems,
         }
 

@@ -18,11 +18,11 @@ from ultracontext import __version__
 from ultracontext.agents import known
 from ultracontext.errors import RedactionError, UltraContextError, WriteRefusedError
 from ultracontext.logs import get_logger
+from ultracontext.redaction.opening import open_redactor
 from ultracontext.runtime import health
 from ultracontext.runtime.assembly import Setup
 from ultracontext.runtime.control import Actions, serve_control
 from ultracontext.runtime.hub import Hub
-from ultracontext.runtime.masking import open_redactor
 from ultracontext.settings import load_settings
 
 log = get_logger(__name__)

@@ -28,6 +28,7 @@ from ultracontext.agents.gemini.values import (
     text_or_none,
 )
 from ultracontext.agents.gemini.wrapping import acknowledged, injected
+from ultracontext.formats import ENDED, TURN
 
 
 @dataclass(slots=True)
@@ -163,6 +164,8 @@ def _answer(
     before = len(draft.messages)
     model = text_or_none(native.get("model"))
     shared, draft.base = draft.base, {**draft.base, "model": model} if model else draft.base
+    if native.get("tokens") and not native.get("toolCalls") and not content.calls:
+        draft.base = {**draft.base, TURN: ENDED}
     _thoughts(native, content, draft)
     text = "\n".join([*filter(None, content.pieces), *content.notes])
     told = _said(text, draft, setting) if text.strip() else Told()

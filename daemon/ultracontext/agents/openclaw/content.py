@@ -24,6 +24,7 @@ from ultracontext.agents.openclaw.values import (
     rendered,
     text_or_none,
 )
+from ultracontext.formats import ENDED, TURN
 from ultracontext.model import Tool
 
 FAILED = "[assistant turn failed before producing content]"
@@ -107,6 +108,8 @@ def _read_assistant(message: dict[str, Any], draft: Draft) -> None:
     stop = message.get("stopReason")
     if stop == "aborted":
         draft.base["aborted"] = True
+    if stop in ("stop", "length", "error", "aborted"):
+        draft.base[TURN] = ENDED
     content = message.get("content")
     said = texts(content)
     failed = stop == "error" and said.strip() in ("", FAILED)

@@ -83,7 +83,7 @@ def sessions(
         rows: list[dict[str, Any]] = []
         if space is not None:
             asked = {
-                "agent": _agent(agent),
+                "agent": known_agent(agent),
                 "project": place.absolute(project) if project else None,
                 "since": parse_time(since, now=now) if since else None,
                 "children": everything,
@@ -121,7 +121,7 @@ def _rows(
     """A filter on the place looks through all sessions, until there are enough."""
     from itertools import islice
 
-    from ultracontext.runtime.listing import fresh_row, placed_rows, with_place
+    from ultracontext.capture.listing import fresh_row, placed_rows, with_place
 
     found = space.contexts(**asked, limit=0 if wanted else limit)
     placed = with_place(space, found, place.places())
@@ -135,7 +135,7 @@ def _rows(
     )
 
 
-def _agent(name: str | None) -> str | None:
+def known_agent(name: str | None) -> str | None:
     """A known slug; a mistyped one is refused rather than listing nothing."""
     if name is None:
         return None

@@ -68,8 +68,8 @@ def _silent(error: TransportError) -> dict[str, str]:
 
 
 def _without_daemon(place: Workspace) -> dict[str, Any]:
+    from ultracontext.redaction.opening import known_rule_set
     from ultracontext.runtime import health
-    from ultracontext.runtime.masking import known_rule_set
 
     if not place.paths.store_file.exists():
         return health.stopped(place.paths, place.settings, health.no_dedup())
