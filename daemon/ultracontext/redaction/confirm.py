@@ -76,14 +76,20 @@ def _union(a: Span, b: Span) -> Span:
 def _ranges(
     rules: Sequence[Rule], data: bytes, candidates: Iterable[Candidate]
 ) -> dict[int, list[tuple[int, int]]]:
-    """What to search for each rule: the lines that hold a candidate, each once."""
+    """What to search for each rule: the lines that hold a candidate, each once.
+
+    No match eats into the next text.
+    """
     found: dict[int, list[tuple[int, int]]] = {}
     start, end = 0, -1
+    text = (0, 0)
     for position, number in sorted((position, number) for number, position in candidates):
         if number == BASE64:
             continue
         if rules[number].many_lines:
-            low, high = _inside(data, position)
+            if position >= text[1]:
+                text = _text_around(data, position)
+            low, high = max(text[0], position - _FAR), min(text[1], position + _FAR)
         else:
             if not start <= position <= end:
                 start = data.rfind(b"\n", 0, position) + 1
@@ -100,11 +106,10 @@ def _ranges(
     return found
 
 
-def _inside(data: bytes, position: int) -> tuple[int, int]:
-    """The surroundings of a place, within its own text: no match may eat into the next one."""
-    low, high = max(0, position - _FAR), position + _FAR
-    before, after = data.rfind(GAP, low, position), data.find(GAP, position, high)
-    return low if before < 0 else before + len(GAP), high if after < 0 else after
+def _text_around(data: bytes, position: int) -> tuple[int, int]:
+    """Begin and end of the text that holds a place."""
+    before, after = data.rfind(GAP, 0, position), data.find(GAP, position)
+    return before + len(GAP) if before >= 0 else 0, after if after >= 0 else len(data)
 
 
 def _blank(match: re.Match[bytes]) -> bytes:
