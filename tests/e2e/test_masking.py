@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from program import PROGRAM, Person
 
+pytestmark = pytest.mark.timeout(120)
+
 TOKEN = "glpat-" + "N0tReAl3ahovCJQX4bip"
 OTHER = "gh" + "p_N0tReAl3ahovCJQX4bipwDKRY5cjqxELSZ6d"
 KEY = (

@@ -23,7 +23,7 @@ from ultracontext.runtime.audit import note_redaction
 from ultracontext.runtime.key import claim
 from ultracontext.runtime.rules import capture_rules
 from ultracontext.settings import Settings
-from ultracontext.store import Store, open_store
+from ultracontext.store import Store, open_store, parse_store_url
 from ultracontext.store.base import LOCAL_SPACE, SpaceStore
 
 GC_OBJECTS = 50_000
@@ -118,6 +118,12 @@ def local_store(setup: Setup) -> str | Path:
             " have the daemon replicate there",
         )
     return url
+
+
+def store_path(setup: Setup) -> Path | None:
+    """The file that capture writes to."""
+    scheme, path = parse_store_url(local_store(setup))
+    return path if scheme == "sqlite" else None
 
 
 def captured_agents(settings: Settings) -> list[AgentSpec]:

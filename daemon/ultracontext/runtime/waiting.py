@@ -57,12 +57,14 @@ class Waiting:
         hub = Hub(f"{os.getpid():x}.{time.time_ns():x}")
         path = self._setup.paths.socket
         with signals(loop, self._stop):
-            async with serve_control(path, self._actions(), hub, version=__version__):
+            async with serve_control(path, self._actions(), hub, version=__version__) as control:
                 while not self._stopping.is_set():
                     with suppress(TimeoutError):
                         async with asyncio.timeout(RETRY_SECONDS):
                             await self._wanted.wait()
                     self._wanted.clear()
+                    with suppress(UltraContextError):
+                        await control.mend()
                     if await asyncio.to_thread(self._loads):
                         log.info("redaction-mended")
                         return self._setup
@@ -98,7 +100,7 @@ class Waiting:
     def status(self) -> dict[str, Any]:
         """As of a daemon that captures nothing."""
         setup, error = self._setup, self._error
-        found = health.stopped(setup.paths, setup.settings, health.no_dedup())
+        found = health.stopped(setup.paths, setup.settings, setup.home, health.no_dedup())
         found["daemon"] = {
             "running": True,
             "pid": os.getpid(),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ultracontext.agents.claude.content import MEDIA, blocks, flat, media, media_note, output
-from ultracontext.agents.claude.draft import Draft
 from ultracontext.agents.claude.values import as_json, identifier, mapping, text_or_none
 from ultracontext.formats import ENDED, TURN
+from ultracontext.formats.draft import Draft
 from ultracontext.model import Tool
 
 SYNTHETIC = "<synthetic>"

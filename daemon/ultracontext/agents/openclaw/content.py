@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import Any
 
 from ultracontext.agents.openclaw.compat import RECORDS, ROLES
-from ultracontext.agents.openclaw.draft import Draft
 from ultracontext.agents.openclaw.values import (
     as_json,
     identifier,
@@ -25,6 +24,7 @@ from ultracontext.agents.openclaw.values import (
     text_or_none,
 )
 from ultracontext.formats import ENDED, TURN
+from ultracontext.formats.draft import Draft
 from ultracontext.model import Tool
 
 FAILED = "[assistant turn failed before producing content]"
