@@ -11,6 +11,8 @@ from context_writer import Writer, message, to
 from ultracontext.model import ContextId, captured_context_id, message_id
 from ultracontext.redaction import Redactor
 from ultracontext.store import SpaceStore
+from ultracontext.store.base import MESSAGE_KIND
+from ultracontext.store.session import read_session
 
 NAME = captured_context_id("claude", "s1")
 
@@ -123,3 +125,15 @@ def test_windows_and_pages(captured: Writer, make: Any) -> None:
     ]  # fmt: skip
     assert [c["content"]["raw"]["n"] for c in contents(captured, last=2)] == [698, 699]
     assert len(contents(captured)) == 700
+
+
+def test_sessions_show_what_was_put_in_by_hand(captured: Writer, redactor: Redactor) -> None:
+    captured.say(NAME, 0, "edited by hand")
+    captured.remove(NAME, 1)
+    captured.append(NAME, message({"role": "assistant", "content": "appended by hand"}))
+    row = captured.space.find("s1")
+    session = read_session(captured.space, row, redactor)
+    shown = [(m.role, m.text) for m in session.messages if m.event_type == MESSAGE_KIND]
+    assert shown == [("user", "edited by hand"), ("assistant", "appended by hand")]
+    assert "whole" not in str(session.messages)
+    assert "first" not in str([m.text for m in session.messages])

@@ -50,7 +50,7 @@ def test_every_acknowledged_write_is_there(programs: list[SpaceStore]) -> None:
                 return made.messages[0].message.message_id
             case 2:
                 space.edit(NAME, [to(start[number], f"edited {number}")], now=now())
-            case 3:
+            case _:
                 space.remove(NAME, [start[number]], now=now())
         fork = space.create(origin=Fork(source=NAME, at=0), now=now())
         space.append_messages(fork.context_id, [message("own")], now=now())

@@ -39,7 +39,9 @@ class PostgresRows:
 
     def _many(self, statement: str, values: Iterable[Mapping[str, Any]]) -> None:
         rows = [{"space": self.space, **row} for row in values]
-        if rows:
+        if len(rows) == 1:  # fewer round trips
+            self.cursor.execute(statement.encode(), rows[0])
+        elif rows:
             self.cursor.executemany(statement.encode(), rows)
 
     # contexts
