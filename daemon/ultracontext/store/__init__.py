@@ -36,7 +36,7 @@ from ultracontext.store.contexts import (
     VersionInfo,
     Wiped,
 )
-from ultracontext.store.opening import open_local, open_store, space_in
+from ultracontext.store.opening import open_local, open_store, parse_store_url, space_in
 
 __all__ = [
     "LOCAL_SPACE",
@@ -73,5 +73,6 @@ __all__ = [
     "Wiped",
     "open_local",
     "open_store",
+    "parse_store_url",
     "space_in",
 ]

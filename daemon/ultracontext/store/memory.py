@@ -111,6 +111,15 @@ class MemoryStore:
     def maintain(self) -> None:
         """There is nothing to do."""
 
+    def sound(self, halted: Callable[[], bool]) -> bool | None:
+        """Nothing of it lies on a disk."""
+        del halted
+        return True
+
+    @property
+    def damaged(self) -> bool:
+        return False
+
     def close(self) -> None:
         """Nothing is open; what was stored stays until the store is collected."""
 

@@ -18,7 +18,7 @@ from ultracontext.model import Message, MessageId, SessionFacts, message_id
 from ultracontext.model.message import Kind, Role
 from ultracontext.redaction import MaskedRecord, Redactor
 from ultracontext.store.base import MESSAGE_KIND, ContextRow, FactsUpdate, SpaceStore, StoredNode
-from ultracontext.store.beginning import Beginnings, Piece, spec_of
+from ultracontext.store.beginning import Beginnings, Piece, remask, spec_of
 from ultracontext.store.masking import masked_row
 from ultracontext.store.values import dump, encode_text, iso, load, moment
 
@@ -109,10 +109,32 @@ def unsettled(
     for piece in Beginnings(store, redactor).pieces(row):
         if piece.node is None or piece.record is None:
             yield [not_captured(piece)]
-        elif piece.node.kind == MESSAGE_KIND:
-            yield _timed([given(piece.record, piece.node)], piece.node)
         else:
             yield _timed(_fed(reader, piece.record, piece.node), piece.node)
+
+
+def fed_from(
+    store: SpaceStore,
+    row: ContextRow,
+    redactor: Redactor,
+    reader: SessionReader,
+    *,
+    first: int,
+    until: int | None = None,
+) -> Iterator[tuple[StoredNode | None, list[Message]]]:
+    """Nodes from a place on, with their messages; all, with the session's beginning in others.
+
+    A node of another session, and a beginning that is missing, comes as None."""
+    if first == 0 and until is None:
+        for piece in Beginnings(store, redactor).pieces(row):
+            if piece.node is None or piece.record is None:
+                yield None, [not_captured(piece)]
+            else:
+                own = piece.node if piece.row.context_id == row.context_id else None
+                yield own, _timed(_fed(reader, piece.record, piece.node), piece.node)
+        return
+    for node in store.nodes(row.context_id, first=first, until=until):
+        yield node, _timed(_fed(reader, remask(node, row.agent, redactor), node), node)
 
 
 def native_records(
@@ -202,6 +224,8 @@ def not_captured(piece: Piece) -> Message:
 
 
 def _fed(reader: SessionReader, record: MaskedRecord, node: StoredNode) -> list[Message]:
+    if node.kind == MESSAGE_KIND:
+        return [given(record, node)]
     name = message_id(node.event_id)
     try:
         return reader.feed(record, name)
