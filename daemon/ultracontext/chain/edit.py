@@ -12,7 +12,12 @@ from typing import Any
 
 import msgspec
 
-LENIENT = json.JSONDecoder(parse_int=str, parse_float=str)
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+LENIENT = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_constant)
 """Takes numbers of any length."""
 SPACE = b" \t\n\r"
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -23,24 +28,25 @@ def members(text: bytes) -> dict[str, bytes]:
     """The members of a JSON object, each value as its text. Of a name that stands twice the last.
 
     Raises ValueError for anything but an object in UTF-8."""
+    decoded = text.decode()
     try:
         return {name: bytes(value).strip(SPACE) for name, value in _members.decode(text).items()}
     except msgspec.DecodeError:
-        return _odd_members(text)
+        return _odd_members(decoded)
 
 
-def _odd_members(text: bytes) -> dict[str, bytes]:
+def _odd_members(decoded: str) -> dict[str, bytes]:
     """Names may hold lone surrogates, which the fast way refuses."""
     found: dict[str, bytes] = {}
-    decoded = text.decode()
     place = _skip(decoded, 0)
     if decoded[place : place + 1] != "{":
         raise ValueError("not a JSON object")
     place = _skip(decoded, place + 1)
     while decoded[place : place + 1] != "}":
+        quoted = decoded[place : place + 1] == '"'
         name, place = LENIENT.raw_decode(decoded, place)
         place = _skip(decoded, place)
-        if not isinstance(name, str) or decoded[place : place + 1] != ":":
+        if not quoted or decoded[place : place + 1] != ":":
             raise ValueError("not a JSON object")
         start = _skip(decoded, place + 1)
         _, place = LENIENT.raw_decode(decoded, start)

@@ -39,7 +39,9 @@ class PostgresRows:
 
     def _many(self, statement: str, values: Iterable[Mapping[str, Any]]) -> None:
         rows = [{"space": self.space, **row} for row in values]
-        if rows:
+        if len(rows) == 1:  # fewer round trips
+            self.cursor.execute(statement.encode(), rows[0])
+        elif rows:
             self.cursor.executemany(statement.encode(), rows)
 
     # contexts
@@ -241,6 +243,21 @@ class PostgresRows:
             Remask(event_id=name, rule_set=rules, before=before, after=after, chain=chain)
             for name, rules, before, after, chain in rows.fetchall()
         ]
+
+    def add_remasks(self, root: Root, remasks: Sequence[Remask]) -> None:
+        self._many(
+            "INSERT INTO remasks (space, context_id, number, event_id, rule_set, before, after,"
+            " chain) VALUES (%(space)s, %(name)s, %(number)s, %(event)s, %(rules)s, %(before)s,"
+            " %(after)s, %(chain)s)",
+            [
+                {
+                    "name": root.ref, "number": number, "event": found.event_id,
+                    "rules": found.rule_set, "before": found.before, "after": found.after,
+                    "chain": found.chain,
+                }
+                for number, found in enumerate(remasks)
+            ],
+        )  # fmt: skip
 
     # names
     def operation(self, context_id: str, operation_id: str) -> tuple[bytes, bytes] | None:
