@@ -38,8 +38,6 @@ from ultracontext.wire.shapes import split
 if TYPE_CHECKING:
     from ultracontext.redaction import Redactor
 
-_
-
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
