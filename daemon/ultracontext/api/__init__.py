@@ -2,7 +2,7 @@
 
 from ultracontext.api.access import AccessLog
 from ultracontext.api.options import DEFAULT_PORT, LOOPBACK, Options
-from ultracontext.api.server import serve, serving
+from ultracontext.api.server import serving, stop_signal
 from ultracontext.api.service import Service
 
 __all__ = [
@@ -11,6 +11,6 @@ __all__ = [
     "AccessLog",
     "Options",
     "Service",
-    "serve",
     "serving",
+    "stop_signal",
 ]

@@ -105,7 +105,8 @@ CONTEXTS: dict[str, dict[str, Any]] = {
             "getContext", "Messages of a version",
             {200: ("The messages", "ContextMessages")}, (400, 404, 409),
             parameters=(
-                "id", "version", "at", "before", "history", "first", "last", "salvage", "form",
+                "id", "version", "at", "before", "history", "first", "last", "count",
+                "salvage", "form",
             ),
             description="`version`, then `before`, then `at` (inclusive) choose the messages.",
         ),

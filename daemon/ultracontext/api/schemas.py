@@ -209,6 +209,7 @@ PARAMETERS = {
     "history": _parameter("history", {"type": "string", "enum": ["true"]}, "Adds `versions`"),
     "first": _parameter("first", COUNT, "Only from this index on"),
     "last": _parameter("last", COUNT, "Only so many from the end"),
+    "count": _parameter("count", COUNT, "At most so many"),
     "salvage": _parameter(
         "salvage", {"type": "string", "enum": ["true"]}, "Sound parts of a broken context"
     ),

@@ -1,11 +1,11 @@
-"""Runs a server until a signal: binds, serves, and finishes what it accepted."""
+"""Runs a server: binds, serves, and finishes what it accepted."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from aiohttp import web
@@ -32,19 +32,22 @@ async def serving(service: Service, access: AccessLog | None = None) -> AsyncIte
         shutdown_timeout=service.options.stop_seconds, handler_cancellation=False,
     )  # fmt: skip
     await runner.setup()
-    upkeep = None
     try:
         bound = _bind(service.options.host, service.options.port)
         await web.SockSite(runner, bound, backlog=BACKLOG).start()
         async with asyncio.TaskGroup() as group:
             upkeep = group.create_task(service.upkeep())
             try:
-                yield bound.getsockname()[1]
+                port = bound.getsockname()[1]
+                log.info("server-started", port=port)
+                yield port
             finally:
+                log.info("server-stopping")
                 upkeep.cancel()
     finally:
         await runner.cleanup()
         service.close()
+        log.info("server-stopped")
 
 
 def _bind(host: str, port: int) -> socket.socket:
@@ -66,19 +69,15 @@ def _bind(host: str, port: int) -> socket.socket:
     return bound
 
 
-async def serve(
-    service: Service, *, access: AccessLog | None = None, ready: Callable[[int], None]
-) -> None:
-    """Until SIGINT or SIGTERM; a second signal does not wait for what was accepted."""
+async def stop_signal() -> None:
+    """Returns at SIGINT or SIGTERM; a second one then ends the process as it does by default."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    async with serving(service, access) as port:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stop.set)
-        ready(port)
-        log.info("server-started", port=port)
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    for number in numbers:
+        loop.add_signal_handler(number, stop.set)
+    try:
         await stop.wait()
-        log.info("server-stopping")
-        for number in (signal.SIGINT, signal.SIGTERM):
+    finally:
+        for number in numbers:
             loop.remove_signal_handler(number)
-    log.info("server-stopped")

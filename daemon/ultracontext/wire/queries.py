@@ -37,6 +37,8 @@ class Window(msgspec.Struct, kw_only=True, frozen=True):
     """Of ours: index to start at."""
     last: int | None = None
     """Of ours: so many from the end."""
+    count: int | None = None
+    """Of ours: at most so many."""
     salvage: bool = False
     stored: bool = False
     """Of ours: everything that is stored of a message, its content apart (`form=stored`)."""
@@ -62,6 +64,7 @@ def window(query: Query) -> Window:
         history=query.get("history") == "true",
         first=_count(query, "first"),
         last=_count(query, "last"),
+        count=_count(query, "count"),
         salvage=query.get("salvage") == "true",
         stored=is_stored(query),
     )

@@ -169,14 +169,7 @@ class Exchange:
             history=wanted.history,
             salvage=wanted.salvage,
         )
-        windowed = wanted.first is not None or wanted.last is not None
-        return reading.answer(
-            found,
-            stored=wanted.stored,
-            windowed=windowed,
-            seen=self._sight.message,
-            salvage=wanted.salvage,
-        )
+        return reading.answer(found, wanted, seen=self._sight.message)
 
     def update(self, call: Call, *, id: str) -> Answer:
         wanted = bodies.edit(call.body)
@@ -239,7 +232,7 @@ class Exchange:
         if call.minimal:
             return json_answer(shapes.edited(made))
         found = self._space.read(name, version=made.version)
-        whole = reading.answer(found, seen=self._sight.message, salvage=False)
+        whole = reading.answer(found, queries.Window(), seen=self._sight.message)
         if not made.duplicate:
             return whole
         return Answer(body=b'{"duplicate":true,' + whole.body[1:], rest=whole.rest)

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 from ultracontext.store.contexts import Reading, StoredMessage
 from ultracontext.store.exchange import shapes
 from ultracontext.store.exchange.call import Answer
 from ultracontext.wire import render
+from ultracontext.wire.queries import Window
 
 PIECE_BYTES = 1 << 18
 
 Seen = Callable[[StoredMessage], StoredMessage]
 
 
-def answer(
-    found: Reading, *, stored: bool = False, windowed: bool = False, seen: Seen, salvage: bool
-) -> Answer:
+def answer(found: Reading, wanted: Window, *, seen: Seen) -> Answer:
     """`{"data": […], "version", "versions"?}`; what is large follows in pieces."""
-    one = shapes.stored_message if stored else shapes.message
-    texts = (one(seen(message)) for message in found.messages)
-    pieces = _pieces(texts, lambda: _tail(found, stored, windowed=windowed, salvage=salvage))
+    one = shapes.stored_message if wanted.stored else shapes.message
+    texts = (one(seen(message)) for message in islice(found.messages, wanted.count))
+    pieces = _pieces(texts, lambda: _tail(found, wanted))
     first = next(pieces)
     second = next(pieces, None)
     if second is None:
@@ -46,14 +46,14 @@ def _pieces(texts: Iterator[bytes], tail: Callable[[], bytes]) -> Iterator[bytes
     yield b"".join(held)
 
 
-def _tail(found: Reading, stored: bool, *, windowed: bool, salvage: bool) -> bytes:
+def _tail(found: Reading, wanted: Window) -> bytes:
     body: dict[str, Any] = {"version": found.version}
     if found.versions is not None:
-        body["versions"] = [shapes.version(v, stored=stored) for v in found.versions]
-    if stored or windowed:
+        body["versions"] = [shapes.version(v, stored=wanted.stored) for v in found.versions]
+    if wanted.stored or any(n is not None for n in (wanted.first, wanted.last, wanted.count)):
         body["total"] = found.total
-    if stored:
+    if wanted.stored:
         body |= {"id": found.context_id, "context_metadata": found.metadata}
-    if salvage:
+    if wanted.salvage:
         body["gaps"] = [shapes.gap(gap) for gap in found.gaps]
     return b"]," + render(body)[1:]
