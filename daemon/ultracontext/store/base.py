@@ -21,6 +21,10 @@ LOCAL_SPACE = "local"
 """The space that holds what this machine captures."""
 
 
+MESSAGE_KIND = "ultracontext/message"
+"""`kind` and `event_type` of a node that a program gave; its body is `[metadata, content]`."""
+
+
 class Event(msgspec.Struct, kw_only=True):
     """One captured record, ready to become a node."""
 

@@ -19,6 +19,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from ultracontext.model import ContextId, EventId, MessageId
+from ultracontext.redaction import Redactor
 
 Json = Any
 """Any JSON value, as `json.loads` gives it: integers of any size, lone surrogates, key order."""
@@ -305,10 +306,12 @@ class ContextStore(Protocol):
         last: int | None = None,
         history: bool = False,
         salvage: bool = False,
+        redactor: Redactor | None = None,
     ) -> Reading:
         """`version`, then `before`, then `at` (inclusive) choose the messages. Of these `first` is
         the index to start at, `last` how many from the end are wanted; both: what is common to
-        both. A window reads nothing of the rest.
+        both. A window reads nothing of the rest. A captured record's text is computed by its
+        agent's reader, which needs the `redactor`; without one `message` is null.
 
         Raises VersionNotFoundError (code `no-version-before` for `before`), InvalidIndexError (code
         `invalid-index` for a negative `at`, `index-range` for one beyond the end)."""
@@ -321,6 +324,7 @@ class ContextStore(Protocol):
         metadata: Json = None,
         expected_version: int | None = None,
         operation_id: str | None = None,
+        redactor: Redactor | None = None,
         now: datetime,
     ) -> Edited:
         """Changes messages of the newest version; all indexes are those of it. Of two changes of
@@ -384,7 +388,9 @@ class ContextStore(Protocol):
     def versions(self, context_id: ContextId) -> list[VersionInfo]:
         """Oldest first."""
 
-    def diff(self, context_id: ContextId, a: int, b: int) -> Difference:
+    def diff(
+        self, context_id: ContextId, a: int, b: int, *, redactor: Redactor | None = None
+    ) -> Difference:
         """Reads only what differs. Raises VersionNotFoundError."""
 
     def verify(self, context_id: ContextId) -> Verification:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from context_writer import Writer
 
 from ultracontext.model import RawRecord, SessionFacts, event_id
 from ultracontext.redaction import Redactor, load_redactor
@@ -40,6 +41,11 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def space(store: Store) -> SpaceStore:
     return store.within("local")
+
+
+@pytest.fixture
+def writer(space: SpaceStore) -> Writer:
+    return Writer(space)
 
 
 class Maker:
