@@ -32,22 +32,26 @@ async def serving(service: Service, access: AccessLog | None = None) -> AsyncIte
         shutdown_timeout=service.options.stop_seconds, handler_cancellation=False,
     )  # fmt: skip
     await runner.setup()
+    failed: Exception | None = None
     try:
         bound = _bind(service.options.host, service.options.port)
         await web.SockSite(runner, bound, backlog=BACKLOG).start()
         async with asyncio.TaskGroup() as group:
             upkeep = group.create_task(service.upkeep())
+            port = bound.getsockname()[1]
+            log.info("server-started", port=port)
             try:
-                port = bound.getsockname()[1]
-                log.info("server-started", port=port)
                 yield port
-            finally:
-                log.info("server-stopping")
-                upkeep.cancel()
+            except Exception as error:  # noqa: BLE001  # raised again, without a group around it
+                failed = error
+            log.info("server-stopping")
+            upkeep.cancel()
     finally:
         await runner.cleanup()
         service.close()
-        log.info("server-stopped")
+    log.info("server-stopped")
+    if failed is not None:
+        raise failed
 
 
 def _bind(host: str, port: int) -> socket.socket:

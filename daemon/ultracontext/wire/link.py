@@ -10,7 +10,6 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -23,7 +22,6 @@ RETRIES = 3
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 AGAIN = frozenset({429, 502, 503, 504})
 """Statuses that say: try again."""
-NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,10 +30,10 @@ class Request:
 
     method: str
     path: str
-    query: Mapping[str, str] = NOTHING
+    query: Mapping[str, str] = field(default_factory=dict)
     body: Any = None
     """JSON; None = no body."""
-    headers: Mapping[str, str] = NOTHING
+    headers: Mapping[str, str] = field(default_factory=dict)
     repeatable: bool = True
     """Sent twice, it is done once."""
     accepted: frozenset[int] = frozenset()
@@ -71,7 +69,7 @@ class Address:
     base_url: str
     api_key: str | None = field(default=None, repr=False)
     timeout_seconds: float = DEFAULT_SECONDS
-    headers: Mapping[str, str] = NOTHING
+    headers: Mapping[str, str] = field(default_factory=dict)
     retries: int = RETRIES
 
     def url(self, request: Request) -> str:
