@@ -18,7 +18,7 @@ from ultracontext.redaction import Redactor, load_redactor
 from ultracontext.store import Store, open_store
 from ultracontext.store.keys import Role, issue, open_keys
 
-ADMIN = "the admin key of the tests"
+ADMIN = "the-admin-key-of-the-tests"
 NOTHING = object()
 
 

@@ -23,6 +23,7 @@ _JS = re.compile(
     r"(?: (\d{2}):(\d{2})(?::(\d{2}))?(?: (?:GMT|UTC)?([+-]\d{4})?)?(?: ?\(.*\))?)?",
     re.ASCII,
 )
+_DAY_FIRST = re.compile(r"(?:[A-Z][a-z]{2,8},? )?(\d{1,2}) ([A-Z][a-z]{2,8}),? (\d{4})", re.ASCII)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
@@ -72,7 +73,7 @@ def _zone(offset: str | None) -> timezone:
 
 
 def _from_english(text: str) -> datetime | None:
-    found = _JS.fullmatch(text)
+    found = _JS.fullmatch(_DAY_FIRST.sub(r"\2 \1 \3", text))
     if found is None:
         when = parsedate_to_datetime(text)
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).astimezone(UTC)

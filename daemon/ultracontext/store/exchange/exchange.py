@@ -31,7 +31,7 @@ from ultracontext.store.exchange.incoming import (
 from ultracontext.store.exchange.routes import find
 from ultracontext.store.exchange.sight import Sight
 from ultracontext.wire import bodies, queries, render
-from ultracontext.wire.faults import bad, missing
+from ultracontext.wire.faults import BAD_INDEX, bad, missing
 from ultracontext.wire.masking import masked
 from ultracontext.wire.shapes import split
 
@@ -159,16 +159,19 @@ class Exchange:
 
     def read(self, call: Call, *, id: str) -> Answer:
         wanted = queries.window(call.query)
+        no_index = wanted.at == queries.NOT_THERE
         found = self._space.read(
             context_name(id),
             version=wanted.version,
             before=wanted.before,
-            at=wanted.at,
+            at=None if no_index else wanted.at,
             first=wanted.first,
             last=wanted.last,
             history=wanted.history,
             salvage=wanted.salvage,
         )
+        if no_index:  # told after a version that is not there
+            raise bad(BAD_INDEX)
         return reading.answer(found, wanted, seen=self._sight.message)
 
     def update(self, call: Call, *, id: str) -> Answer:
