@@ -85,7 +85,8 @@ STANDS_ON = "SELECT p.chain FROM nodes p WHERE p.space = n.space AND p.context =
 """What a row's link stands on, where it is no copy: see `chain.verify`."""
 COPY = (
     "INSERT INTO nodes (space, context, position, born, revision, event_id,"  # noqa: S608
-    " parent, log, source, start, length, ordinal, kind, call_id, time_ms, rule_set, opaque, block, place, size, chain,"
+    " parent, log, source, start,"
+    " length, ordinal, kind, call_id, time_ms, rule_set, opaque, block, place, size, chain,"
     " extra, form, base)"
     " SELECT n.space, :target, row_number() OVER (ORDER BY n.position) - 1, 0, 0,"
     " copied_id(:target_id, n.event_id), n.event_id, :entry, n.source, n.start, n.length,"
