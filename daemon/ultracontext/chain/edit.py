@@ -98,10 +98,23 @@ def body_of(content: bytes, metadata: Any) -> bytes:
 
 def parts_of(body: bytes) -> tuple[bytes, bytes]:
     """(content, metadata) as texts. Raises ValueError for what `body_of` did not make."""
-    items = _items.decode(body)
+    try:
+        items = _items.decode(body)
+    except msgspec.DecodeError:  # lone surrogates, which the fast way refuses
+        return _odd_parts(body)
     if len(items) != 2:
         raise ValueError("a stored message has two parts")
     return bytes(items[1]), bytes(items[0])
+
+
+def _odd_parts(body: bytes) -> tuple[bytes, bytes]:
+    text = body.decode()
+    decoder = json.JSONDecoder(parse_int=str, parse_float=str)
+    _, middle = decoder.raw_decode(text, 1)
+    _, end = decoder.raw_decode(text, middle + 1)
+    if text[0] != "[" or text[middle] != "," or text[end:] != "]":
+        raise ValueError("a stored message has two parts")
+    return text[middle + 1 : end].encode(), text[1:middle].encode()
 
 
 def dump_json(value: Any) -> bytes:
