@@ -256,7 +256,10 @@ def document() -> dict[str, Any]:
 
 def _paths() -> dict[str, Any]:
     paths = CONTEXTS | OTHERS
-    paths["/mcp"]["post"]["responses"]["202"] = {"description": "A notification was taken"}
+    mcp = paths["/mcp"]["post"]["responses"]
+    mcp["202"] = {"description": "A notification was taken"}
+    for status in ("400", "406"):
+        mcp[status] = {"description": mcp[status]["description"], "content": mcp["200"]["content"]}
     unwell = {"description": "Not well", "content": _content(_ref("Health"))}
     paths["/healthz"]["get"]["responses"]["503"] = unwell
     metrics = _operation("metrics", "Counters for Prometheus", {}, security=None)

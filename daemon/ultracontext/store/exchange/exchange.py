@@ -18,7 +18,6 @@ from ultracontext.store.contexts import ContextStore, Edited, NewMessage, Update
 from ultracontext.store.exchange import faults, reading, shapes
 from ultracontext.store.exchange.call import Answer, Call, json_answer
 from ultracontext.store.exchange.incoming import (
-    ID,
     context_name,
     event_name,
     naming,
@@ -287,9 +286,7 @@ class Exchange:
         return json_answer(shapes.tombstone(found))
 
     def bury(self, call: Call, *, id: str) -> Answer:
-        if not ID.fullmatch(id):
-            raise bad("id must be ctx_ and 24 lowercase hex digits")
-        found = tombstone_of(bodies.json_body(call.body), id)
+        found = tombstone_of(bodies.json_body(call.body), bodies.context_name(id) or "")
         self._space.bury(found)
         return json_answer(shapes.tombstone(found), 201)
 
