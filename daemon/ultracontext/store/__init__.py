@@ -36,7 +36,7 @@ from ultracontext.store.contexts import (
     VersionInfo,
     Wiped,
 )
-from ultracontext.store.opening import open_local, open_store
+from ultracontext.store.opening import open_local, open_store, space_in
 
 __all__ = [
     "LOCAL_SPACE",
@@ -73,4 +73,5 @@ __all__ = [
     "Wiped",
     "open_local",
     "open_store",
+    "space_in",
 ]

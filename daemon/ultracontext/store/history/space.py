@@ -353,6 +353,8 @@ class History(ABC):
         return found
 
     def tombstone(self, context_id: ContextId) -> Tombstone | None:
+        if not CONTEXT_ID.fullmatch(context_id):
+            return None
         return self._in_read(lambda rows: rows.tombstone(context_id))
 
     def tombstones(self) -> list[Tombstone]:
@@ -363,6 +365,8 @@ class History(ABC):
         self._in_write(lambda rows: rows.put_tombstone(tombstone))
 
     def lift(self, context_id: ContextId, *, now: datetime) -> bool:
+        known_context(context_id)
+
         def work(rows: Rows) -> bool:
             found = rows.tombstone(context_id)
             if found is None or found.lifted_at is not None:
@@ -373,6 +377,8 @@ class History(ABC):
         return self._in_write(work)
 
     def log(self, context_id: ContextId) -> list[LogEntry]:
+        known_context(context_id)
+
         def work(rows: Rows) -> list[LogEntry]:
             root, tombstone = rows.root(context_id), rows.tombstone(context_id)
             if root is None and tombstone is None:
