@@ -88,7 +88,7 @@ CONTEXTS: dict[str, dict[str, Any]] = {
             (400,),
             parameters=(
                 "limit", "cursor", "source", "user_id", "host", "project_path", "session_id",
-                "after", "before_created", "form",
+                "after", "before_created", "filters", "form",
             ),
             description="Any other key of the metadata filters as `metadata.KEY=VALUE`.",
         ),

@@ -196,6 +196,7 @@ PARAMETERS = {
     "prefix": _parameter("prefix", TEXT, "First characters of the key", place="path"),
     "limit": _parameter("limit", LIMIT, "At most so many"),
     "cursor": _parameter("cursor", TEXT, "`next_cursor` of the page before"),
+    "filters": _parameter("filters", TEXT, "Filters as one JSON object of strings"),
     "source": _parameter("source", TEXT, "`metadata.source` is this"),
     "user_id": _parameter("user_id", TEXT, "`metadata.user_id` is this"),
     "host": _parameter("host", TEXT, "`metadata.host` is this"),

@@ -107,9 +107,17 @@ class Service:
             await asyncio.sleep(USE_SECONDS)
             with suppress(TimeoutError):  # it goes on in its thread
                 await self.blocking(self.ring.record_use)
+                await self.blocking(self._scrub)
                 if time.monotonic() - maintained >= UPKEEP_SECONDS:
                     maintained = time.monotonic()
                     await self.blocking(self.store.maintain)
+
+    def _scrub(self) -> None:
+        """Where a reader was in the way of a wipe."""
+        with self._lock:
+            due = [exchange for exchange in self._exchanges.values() if exchange.unscrubbed]
+        for exchange in due:
+            exchange.scrub()
 
     def close(self) -> None:
         """After the last request."""

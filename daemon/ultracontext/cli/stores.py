@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlsplit
 
 from ultracontext import __version__, logs
 from ultracontext.errors import StoreError, WriteRefusedError
@@ -16,18 +15,8 @@ if TYPE_CHECKING:
     from ultracontext.cli.workspace import Workspace
     from ultracontext.store import SpaceStore, Store
 
-POSTGRES = ("postgresql://", "postgres://")
 SERVERS = ("http://", "https://")
 MISSING = ("store-missing", "store-older")
-
-
-def space_name(url: str | Path) -> str:
-    """The space that a store URL means; a server's is that of the key."""
-    from ultracontext.store import LOCAL_SPACE
-
-    if str(url).startswith(POSTGRES):
-        return parse_qs(urlsplit(str(url)).query).get("space", ["default"])[-1] or "default"
-    return LOCAL_SPACE
 
 
 def chosen(place: Workspace, store: str | None) -> str | Path:
@@ -56,7 +45,7 @@ def open_for_writing(place: Workspace, url: str | Path) -> Store:
 
     logs.adopt_if_loaded()
     if str(url).startswith(SERVERS):
-        from ultracontext.store.http import open_http
+        from ultracontext.store import open_http
 
         return open_http(str(url), place.settings.api_key)
     if "://" in str(url) and not str(url).startswith("sqlite"):
@@ -81,12 +70,20 @@ def _made(place: Workspace, url: str | Path) -> Store:
         return open_store(url)
 
 
+def space_of(url: str | Path) -> str:
+    """The space that a store URL means; a server's is that of the key."""
+    from ultracontext.store import LOCAL_SPACE
+    from ultracontext.store.opening import space_in
+
+    return LOCAL_SPACE if str(url).startswith(SERVERS) else space_in(url)
+
+
 @contextmanager
 def editing(place: Workspace, store: str | None) -> Iterator[SpaceStore]:
     """The space that editing commands work on."""
     url = chosen(place, store)
     opened = open_for_writing(place, url)
     try:
-        yield opened.within(space_name(url))
+        yield opened.within(space_of(url))
     finally:
         opened.close()

@@ -32,6 +32,7 @@ class LocalLink:
             body=request.content() or b"",
             content_type=JSON if request.body is not None else "",
             minimal="Prefer" in request.headers,
+            may_set_time=True,
         )
         answer = self._exchange.answer(call)
         return Response(status=answer.status, url=request.path, body=answer.whole())

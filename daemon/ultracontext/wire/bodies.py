@@ -6,6 +6,7 @@ a request is refused here with a 400.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -56,6 +57,8 @@ class Change(msgspec.Struct, kw_only=True, frozen=True):
 
     target: Selector
     fields: dict[str, Any]
+    text: bytes | None = None
+    """JSON text of the fields, where it was sent so (`form=stored`)."""
     metadata: Mapping[str, Any] | None = None
     """Keys of the message's metadata to set."""
     remove: Sequence[str] = ()
@@ -70,6 +73,8 @@ class Removal(msgspec.Struct, kw_only=True, frozen=True):
     forks: bool = False
     asks_about_forks: bool = False
     """`forks` was named at all, so the answer says what became of them."""
+    reason: str = "wipe"
+    """Of a wipe, for its tombstone: a word."""
     metadata: Mapping[str, Any] | None = None
 
 
@@ -81,7 +86,7 @@ def json_body(data: bytes) -> Any:
         raise bad(faults.INVALID_JSON) from error
 
 
-def creation(data: bytes) -> Creation:
+def creation(data: bytes, *, stored: bool = False) -> Creation:
     """`POST /contexts`. Nothing, or what is no JSON, makes an empty context, as in the original."""
     try:
         body = parse(data) if data.strip() else {}
@@ -98,7 +103,7 @@ def creation(data: bytes) -> Creation:
     return Creation(
         id=context_name(body.get("id")),
         origin=body.get("from") or None,
-        metadata={} if metadata is None else metadata,
+        metadata={} if metadata is None and not (stored and "metadata" in body) else metadata,
         **given,
     )
 
@@ -117,20 +122,35 @@ def _is_hex(text: str) -> bool:
     return len(text) == 24 and all(c in "0123456789abcdef" for c in text)
 
 
-def messages(data: bytes) -> list[dict[str, Any]]:
+def json_text(text: str) -> bytes:
+    """The text of a JSON object, to be kept as it is."""
+    try:
+        data = text.encode()
+        value = parse(data)
+    except ValueError as error:
+        raise bad("a content is no JSON") from error
+    if not isinstance(value, dict):
+        raise bad("a content must be an object")
+    return data
+
+
+def messages(data: bytes, *, stored: bool = False) -> list[dict[str, Any]]:
     """`POST /contexts/{id}`: one message, or an array of them."""
     body = json_body(data)
     given = body if isinstance(body, list) else [body]
-    if not given:
+    if not given and not stored:
         raise bad("Request body must be a message or a non-empty array of messages")
     if not all(isinstance(message, dict) for message in given):
         raise bad("Each message must be an object")
     return given
 
 
-def edit(data: bytes) -> Edit:
+def edit(data: bytes, *, stored: bool = False) -> Edit:
     """`PATCH /contexts/{id}`: an array, an object with `updates`, or one update."""
     body = json_body(data)
+    if stored and isinstance(body, dict) and isinstance(body.get("updates"), list):
+        changes = [_stored_change(item) for item in _objects(body["updates"])]
+        return Edit(changes=changes, metadata=_metadata(body))
     if body is None:
         raise bad(faults.INVALID_JSON)
     if isinstance(body, list):
@@ -182,6 +202,21 @@ def _change(item: dict[str, Any]) -> Change:
     )
 
 
+def _stored_change(item: dict[str, Any]) -> Change:
+    """`{"id" or "index", "changes_json", "remove", "metadata", "remove_metadata"}`"""
+    metadata, text = item.get("metadata"), item.get("changes_json", "{}")
+    if not isinstance(text, str) or not (metadata is None or isinstance(metadata, dict)):
+        raise bad("changes_json must be a string, and metadata an object")
+    return Change(
+        target=selected(item),
+        fields={},
+        text=json_text(text),
+        metadata=metadata,
+        remove=_names(item, "remove"),
+        remove_metadata=_names(item, "remove_metadata"),
+    )
+
+
 def _names(item: dict[str, Any], key: str) -> list[str]:
     names = item.get(key, [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -213,12 +248,19 @@ def removal(data: bytes, content_type: str) -> Removal:
             permanent=True,
             forks=_flag(body, "forks"),
             asks_about_forks="forks" in body,
+            reason=_word(body.get("reason", "wipe")),
             metadata=metadata if isinstance(metadata, dict) else None,
         )
     if "ids" not in body:
         raise bad(faults.WIPE_WORDS)
     targets = selectors(body["ids"])
     return Removal(targets=targets, metadata=_metadata(body))
+
+
+def _word(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[a-z][a-z-]{0,30}", value):
+        raise bad("reason must be a word")
+    return value
 
 
 def _flag(body: dict[str, Any], name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +13,7 @@ import msgspec
 from ultracontext.wire import faults
 from ultracontext.wire.faults import bad
 from ultracontext.wire.numbers import integer_prefix
+from ultracontext.wire.payload import parse
 from ultracontext.wire.times import parse_instant
 
 FILTERS = ("source", "user_id", "host", "project_path", "session_id")
@@ -89,19 +91,32 @@ def instant(value: Any) -> datetime:
 
 def listing(query: Query) -> Listing:
     """`GET /contexts`"""
-    filters = {name: query[name] for name in FILTERS if query.get(name)}
-    filters |= {
-        name.removeprefix(ANY_FILTER): value
-        for name, value in query.items()
-        if name.startswith(ANY_FILTER) and len(name) > len(ANY_FILTER) and value
-    }
     return Listing(
-        filters=filters,
+        filters=_all_filters(query["filters"]) if "filters" in query else _filters(query),
         after=_bound(query, "after"),
         before=_bound(query, "before"),
         limit=_limit(query.get("limit")),
         cursor=query.get("cursor") or None,
     )
+
+
+def _filters(query: Query) -> dict[str, str]:
+    """An empty value filters nothing."""
+    filters = {name: query[name] for name in FILTERS if query.get(name)}
+    return filters | {
+        name.removeprefix(ANY_FILTER): value
+        for name, value in query.items()
+        if name.startswith(ANY_FILTER) and len(name) > len(ANY_FILTER) and value
+    }
+
+
+def _all_filters(text: str) -> dict[str, str]:
+    """`filters={"key": "value"}` of ours, as JSON: for keys and values of any kind."""
+    with suppress(ValueError):
+        found = parse(text.encode())
+        if isinstance(found, dict) and all(isinstance(value, str) for value in found.values()):
+            return found
+    raise bad("filters must be a JSON object of strings")
 
 
 def _bound(query: Query, name: str) -> datetime | None:

@@ -75,9 +75,7 @@ async def test_of_writers_that_expect_one_version_one_wins(server: ApiServer, uc
 
 
 @pytest.mark.timeout(60)
-async def test_one_request_sent_by_many_at_once_is_done_once(
-    server: ApiServer, uc: Caller
-) -> None:
+async def test_one_request_sent_by_many_at_once_is_done_once(server: ApiServer, uc: Caller) -> None:
     headers = {"Authorization": f"Bearer {uc.key}"}
     name = "ctx_" + "e5" * 12
     uc.post("/contexts", {"id": name})

@@ -68,7 +68,9 @@ def test_check_2_the_rest_needs_from(uc: Caller, body: Any) -> None:
     refused(uc.post("/contexts", body), 400, "version, at, and before require from")
 
 
-@pytest.mark.parametrize("source", [UNKNOWN, "x", "msg_" + "0" * 24, 5, ["x"], {"a": 1}, "\0", True])
+@pytest.mark.parametrize(
+    "source", [UNKNOWN, "x", "msg_" + "0" * 24, 5, ["x"], {"a": 1}, "\0", True]
+)
 def test_check_3_the_source_is_a_context_of_this_space(uc: Caller, source: Any) -> None:
     refused(uc.post("/contexts", {"from": source}), 404, "Source context not found")
     late = {"from": source, "version": "abc", "at": -1}

@@ -43,7 +43,12 @@ def test_a_name_is_required(admin: Caller, raw: bytes) -> None:
 
 
 def test_faults_of_a_key(admin: Caller) -> None:
-    for more in ({"role": "owner"}, {"redact_on_ingest": "yes"}, {"name": "\0"}, {"name": "x" * 201}):
+    for more in (
+        {"role": "owner"},
+        {"redact_on_ingest": "yes"},
+        {"name": "\0"},
+        {"name": "x" * 201},
+    ):
         assert admin.post("/v1/keys", {"name": "x", **more}).status_code == 400
 
 
@@ -68,9 +73,7 @@ def test_a_revoked_key_is_refused_at_once(server: ApiServer, admin: Caller) -> N
     caller.close()
 
 
-def test_a_key_revoked_elsewhere_is_refused_within_a_second(
-    server: ApiServer, uc: Caller
-) -> None:
+def test_a_key_revoked_elsewhere_is_refused_within_a_second(server: ApiServer, uc: Caller) -> None:
     assert uc.get("/contexts").status_code == 200
     prefix = str(uc.key)[:20]
     server.keys.revoke(prefix, now=datetime.now(UTC))  # past the server's cache
@@ -83,13 +86,24 @@ def test_a_key_revoked_elsewhere_is_refused_within_a_second(
 
 def test_another_secret_behind_a_known_prefix_is_refused(server: ApiServer, uc: Caller) -> None:
     key = str(uc.key)
-    for wrong in (key[:-1] + ("a" if key[-1] != "a" else "b"), key[:20], key + "a", key[:20] + "x" * 36):
+    for wrong in (
+        key[:-1] + ("a" if key[-1] != "a" else "b"),
+        key[:20],
+        key + "a",
+        key[:20] + "x" * 36,
+    ):
         caller = Caller(server.url, wrong)
         refused(caller.get("/contexts"), 401, "Unauthorized")
         caller.close()
 
 
-READS = ["/contexts", "/contexts/{id}", "/contexts/{id}/info", "/contexts/{id}/log", "/v1/tombstones"]
+READS = [
+    "/contexts",
+    "/contexts/{id}",
+    "/contexts/{id}/info",
+    "/contexts/{id}/log",
+    "/v1/tombstones",
+]
 
 
 @pytest.mark.parametrize("role", ["read", "write", "admin", "ingest"])

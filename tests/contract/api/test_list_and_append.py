@@ -126,7 +126,8 @@ def test_one_message_or_several(uc: Caller, body: Any) -> None:
         ([], "Request body must be a message or a non-empty array of messages"),
         (None, "Each message must be an object"), ("text", "Each message must be an object"),
         (5, "Each message must be an object"), ([None], "Each message must be an object"),
-        (["a"], "Each message must be an object"), ([{"a": 1}, []], "Each message must be an object"),
+        (["a"], "Each message must be an object"),
+        ([{"a": 1}, []], "Each message must be an object"),
     ],
 )  # fmt: skip
 def test_what_is_no_message(uc: Caller, body: Any, text: str) -> None:
@@ -136,7 +137,9 @@ def test_what_is_no_message(uc: Caller, body: Any, text: str) -> None:
     assert uc.contents(name) == []
 
 
-@pytest.mark.parametrize("raw", [b"", b"{", b"nope", b'{"a":NaN}', b'{"a":1e999}', b"\xff", b'"\x01"'])
+@pytest.mark.parametrize(
+    "raw", [b"", b"{", b"nope", b'{"a":NaN}', b'{"a":1e999}', b"\xff", b'"\x01"']
+)
 def test_what_is_no_json(uc: Caller, raw: bytes) -> None:
     refused(uc.post(f"/contexts/{uc.context()}", raw=raw), 400, "Invalid JSON body")
 

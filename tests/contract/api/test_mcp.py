@@ -163,11 +163,14 @@ async def test_the_official_client_speaks_to_it(server: ApiServer, uc: Caller) -
 
     name = uc.context("hello")
     http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {uc.key}"}, timeout=20)
-    async with http, streamable_http_client(f"{server.url}/mcp", http_client=http) as streams:
-        async with ClientSession(streams[0], streams[1]) as session:
-            hello = await session.initialize()
-            tools = await session.list_tools()
-            found = await session.call_tool("get_context_messages", {"context_id": name})
+    async with (
+        http,
+        streamable_http_client(f"{server.url}/mcp", http_client=http) as streams,
+        ClientSession(streams[0], streams[1]) as session,
+    ):
+        hello = await session.initialize()
+        tools = await session.list_tools()
+        found = await session.call_tool("get_context_messages", {"context_id": name})
     assert hello is not None
     assert len(tools.tools) == 3
     (block,) = found.content

@@ -27,9 +27,7 @@ def everything(uc: Caller, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("method", "path"), WITH_ID)
-def test_every_route_with_a_real_id_of_another_space(
-    make: Any, method: str, path: str
-) -> None:
+def test_every_route_with_a_real_id_of_another_space(make: Any, method: str, path: str) -> None:
     theirs, ours = make(), make()
     name = theirs.context("secret text", metadata={"source": "theirs"})
     message = theirs.ids(name)[0]

@@ -21,6 +21,8 @@ class Call:
     content_type: str = "application/json"
     minimal: bool = False
     """`Prefer: return=minimal`"""
+    may_set_time: bool = False
+    """`?now=` is taken: of whoever may import a history (the role `admin`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,6 +61,7 @@ class Exchange:
         self._ingest = ingest
         self._sight = sight or Sight(None)
         self._clock = clock
+        self.unscrubbed = False
 
     def answer(self, call: Call) -> Answer:
         """The answer to any request; raises nothing that a request could cause."""
@@ -78,13 +79,13 @@ class Exchange:
 
     # contexts
     def create(self, call: Call) -> Answer:
-        wanted = bodies.creation(call.body)
+        wanted = bodies.creation(call.body, stored=queries.is_stored(call.query))
         made = self._space.create(
             None if wanted.id is None else ContextId(wanted.id),
             origin=origin_of(wanted),
             metadata=self._masked(wanted.metadata),
             operation_id=queries.operation_id(call.query),
-            now=self._clock(),
+            now=self._now(call),
         )
         return json_answer(shapes.created(made), 201)
 
@@ -108,14 +109,15 @@ class Exchange:
         return json_answer(shapes.info(self._sight.info(self._space.context(context_name(id)))))
 
     def delete_many(self, call: Call) -> Answer:
-        results = [self._deleted(one) for one in bodies.many(call.body)]
+        results = [self._deleted(one, self._now(call)) for one in bodies.many(call.body)]
+        self.scrub()
         gone = sum(result["deleted"] for result in results)
         status = 200 if gone == len(results) else 207
         return json_answer({"results": results, "deleted_count": gone}, status)
 
-    def _deleted(self, name: str) -> dict[str, Any]:
+    def _deleted(self, name: str, now: datetime) -> dict[str, Any]:
         try:
-            self._space.wipe(context_name(name), now=self._clock())
+            self._space.wipe(context_name(name), now=now)
         except NotFoundError:
             return {"id": name, "deleted": False, "error": "Not found"}
         except UltraContextError as error:
@@ -126,13 +128,13 @@ class Exchange:
     # messages
     def append(self, call: Call, *, id: str) -> Answer:
         stored = queries.is_stored(call.query)
-        given = bodies.messages(call.body)
+        given = bodies.messages(call.body, stored=stored)
         done = self._space.append_messages(
             context_name(id),
             [self._new(message, stored=stored) for message in given],
             expected_version=queries.expected_version(call.query),
             operation_id=queries.operation_id(call.query),
-            now=self._clock(),
+            now=self._now(call),
         )
         one = shapes.stored_message if stored else shapes.message
         texts = [one(self._sight.message(a.message), duplicate=a.duplicate) for a in done.messages]
@@ -174,7 +176,7 @@ class Exchange:
         return reading.answer(found, wanted, seen=self._sight.message)
 
     def update(self, call: Call, *, id: str) -> Answer:
-        wanted = bodies.edit(call.body)
+        wanted = bodies.edit(call.body, stored=queries.is_stored(call.query))
         name = context_name(id)
         if wanted.context is not None:
             made = self._space.set_metadata(
@@ -197,7 +199,7 @@ class Exchange:
     def _update(self, change: bodies.Change) -> Update:
         metadata = msgspec.UNSET if change.metadata is None else self._masked(change.metadata)
         rest: dict[str, Any] = {
-            "changes": render(self._masked(change.fields)),
+            "changes": render(self._masked(change.fields)) if change.text is None else change.text,
             "remove_keys": change.remove,
             "metadata": metadata,
             "remove_metadata_keys": change.remove_metadata,
@@ -211,7 +213,7 @@ class Exchange:
         wanted = bodies.removal(call.body, call.content_type)
         name = context_name(id)
         if wanted.permanent:
-            return self._wiped(name, wanted, id)
+            return self._wiped(name, wanted, id, self._now(call))
         which = [target_of(target) for target in wanted.targets]
         with naming(wanted.targets):
             made = self._space.remove(
@@ -219,10 +221,15 @@ class Exchange:
             )
         return self._edited(made, name, call)
 
-    def _wiped(self, name: ContextId, wanted: bodies.Removal, given: str) -> Answer:
+    def _wiped(self, name: ContextId, wanted: bodies.Removal, given: str, now: datetime) -> Answer:
         gone = self._space.wipe(
-            name, forks=wanted.forks, metadata=self._masked(wanted.metadata), now=self._clock()
+            name,
+            forks=wanted.forks,
+            reason=wanted.reason,
+            metadata=self._masked(wanted.metadata),
+            now=now,
         )
+        self.scrub()
         body: dict[str, Any] = {"deleted": True, "id": given}
         if wanted.metadata:
             body["metadata"] = wanted.metadata
@@ -264,8 +271,7 @@ class Exchange:
         return json_answer(shapes.verification(self._space.verify(context_name(id))))
 
     def repair(self, call: Call, *, id: str) -> Answer:
-        del call
-        done = self._space.repair(context_name(id), now=self._clock())
+        done = self._space.repair(context_name(id), now=self._now(call))
         return json_answer(shapes.verification(done))
 
     def forks(self, call: Call, *, id: str) -> Answer:
@@ -291,10 +297,21 @@ class Exchange:
         return json_answer(shapes.tombstone(found), 201)
 
     def lift(self, call: Call, *, id: str) -> Answer:
-        del call
-        return json_answer({"lifted": self._space.lift(context_name(id), now=self._clock())})
+        return json_answer({"lifted": self._space.lift(context_name(id), now=self._now(call))})
 
     # pieces
+    def scrub(self) -> None:
+        """Leaves nothing of what was wiped in the store's files; `unscrubbed` until that is so."""
+        try:
+            self.unscrubbed = not self._space.scrub()
+        except UltraContextError:
+            self.unscrubbed = True
+
+    def _now(self, call: Call) -> datetime:
+        """The clock's; `?now=` where the caller may say when it was."""
+        given = call.query.get("now") if call.may_set_time else None
+        return self._clock() if given is None else queries.instant(given)
+
     def _masked(self, value: Any) -> Any:
         return masked(self._ingest, value) if self._ingest is not None and value else value
 
@@ -303,5 +320,5 @@ class Exchange:
         return {
             "expected_version": queries.expected_version(call.query),
             "operation_id": queries.operation_id(call.query),
-            "now": self._clock(),
+            "now": self._now(call),
         }

@@ -12,7 +12,7 @@ from ultracontext.errors import InvalidIndexError, MessageNotFoundError
 from ultracontext.model import ContextId, MessageId
 from ultracontext.store.contexts import Fork, NewMessage, Tombstone
 from ultracontext.store.exchange import faults
-from ultracontext.wire import bodies, parse_instant, queries, render
+from ultracontext.wire import bodies, parse_instant, queries
 from ultracontext.wire.faults import bad, missing
 from ultracontext.wire.selector import Selector
 
@@ -72,17 +72,17 @@ def event_name(metadata: Any) -> str | None:
 
 
 def new_stored(given: Mapping[str, Any]) -> NewMessage:
-    """`{"content", "metadata"?, "id"?, "event_id"?, "rule_set"?}` of the HTTP store."""
-    content, name, event = given.get("content"), given.get("id"), given.get("event_id")
-    if not isinstance(content, dict):
-        raise bad("content must be an object")
+    """`{"content_json", "metadata"?, "id"?, "event_id"?, "rule_set"?}` of the HTTP store."""
+    text, name, event = given.get("content_json"), given.get("id"), given.get("event_id")
+    if not isinstance(text, str):
+        raise bad("content_json must be a string")
     if name is not None and not (isinstance(name, str) and ID.fullmatch(name)):
         raise bad("id must be msg_ and 24 lowercase hex digits")
     rules = given.get("rule_set")
     if not (event is None or isinstance(event, str)) or not (rules is None or type(rules) is int):
         raise bad("event_id must be a string and rule_set an integer")
     return NewMessage(
-        content=render(content),
+        content=bodies.json_text(text),
         metadata=given.get("metadata", {}),
         message_id=None if name is None else MessageId(name),
         event_id=event,

@@ -84,14 +84,14 @@ def message(stored: StoredMessage, *, duplicate: bool = False) -> bytes:
 
 
 def stored_message(stored: StoredMessage, *, duplicate: bool = False) -> bytes:
-    """Everything of a message, its content apart and byte for byte (`form=stored`)."""
-    head = {
+    """Everything of a message, its content as the text that is stored (`form=stored`)."""
+    return render({
         "id": stored.message_id, "index": stored.index, "metadata": stored.metadata,
         "created_at": iso_of(stored.created_at), "stored_at": plain(stored.stored_at),
         "parent_id": stored.parent_id, "rule_set": stored.rule_set,
         "event_id": plain(stored.event_id), "duplicate": duplicate,
-    }  # fmt: skip
-    return render(head)[:-1] + b',"content":' + stored.content + b"}"
+        "content_json": stored.content.decode(),
+    })  # fmt: skip
 
 
 def version(found: VersionInfo, *, stored: bool = False) -> dict[str, Any]:
