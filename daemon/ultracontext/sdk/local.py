@@ -17,10 +17,14 @@ class LocalLink:
     """Safe between threads."""
 
     def __init__(self, store: Store, space: str) -> None:
+        from ultracontext.store import LOCAL_SPACE
         from ultracontext.store.exchange import Exchange, Sight
 
         self._store = store
-        self._exchange = Exchange(store.within(space), sight=Sight(load_redactor_of_home))
+        self.space = store.within(space)
+        self.captures = space == LOCAL_SPACE
+        """Its space also holds what was captured."""
+        self._exchange = Exchange(self.space, sight=Sight(load_redactor_of_home))
 
     def send(self, request: Request) -> Response:
         from ultracontext.store.exchange import Call

@@ -117,7 +117,11 @@ class LogEntry(TypedDict, total=False):
     operation: str
     at: str
     version: int
+    version_id: str
     affected: int
+    messages: int
+    operation_id: str
+    origin: str
     metadata: Json
 
 
