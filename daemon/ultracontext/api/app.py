@@ -15,6 +15,7 @@ from ultracontext.errors import UltraContextError
 from ultracontext.logs import get_logger, where
 from ultracontext.store.exchange import Answer, json_answer
 from ultracontext.wire import iso_of
+from ultracontext.wire.faults import RequestError
 
 log = get_logger(__name__)
 
@@ -48,11 +49,13 @@ class Application:
         metrics = self._service.metrics
         status = 499
         with metrics.in_flight.track_inprogress():
+            self._service.running += 1
             try:
                 response = await self._respond(request, visit, name)
                 status = response.status
                 return response
             finally:
+                self._service.running -= 1
                 seconds = time.perf_counter() - begun
                 metrics.requests.labels(request.method[:8], visit.route, str(status)).inc()
                 metrics.seconds.labels(visit.route).observe(seconds)
@@ -65,6 +68,9 @@ class Application:
             visit.route = "OPTIONS"
             return web.Response(status=204, headers=headers)
         try:
+            if self._service.stopping:
+                headers["Connection"] = "close"
+                raise RequestError(503, "The server is stopping")
             found = await self._gate.answer(request, visit)
         except Exception as error:  # noqa: BLE001  # whatever it is, the client gets JSON
             found = self._failed(error, name, headers)

@@ -35,7 +35,8 @@ async def serving(service: Service, access: AccessLog | None = None) -> AsyncIte
     failed: Exception | None = None
     try:
         bound = _bind(service.options.host, service.options.port)
-        await web.SockSite(runner, bound, backlog=BACKLOG).start()
+        site = web.SockSite(runner, bound, backlog=BACKLOG)
+        await site.start()
         async with asyncio.TaskGroup() as group:
             upkeep = group.create_task(service.upkeep())
             port = bound.getsockname()[1]
@@ -46,6 +47,8 @@ async def serving(service: Service, access: AccessLog | None = None) -> AsyncIte
                 failed = error
             log.info("server-stopping")
             upkeep.cancel()
+        await site.stop()
+        await service.finish()
     finally:
         await runner.cleanup()
         service.close()

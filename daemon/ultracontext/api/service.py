@@ -59,6 +59,9 @@ class Service:
         self._redactor = redactor
         self._clock = clock
         self._lock = Lock()
+        self.running = 0
+        """Requests being answered."""
+        self.stopping = False
         self._exchanges: dict[tuple[str, bool], Exchange] = {}
         self._threads = ThreadPoolExecutor(options.threads, thread_name_prefix="api")
 
@@ -99,6 +102,14 @@ class Service:
         except StoreError:
             return False
         return True
+
+    async def finish(self) -> None:
+        """Waits for what was accepted, up to `stop_seconds`; what comes from now on is refused."""
+        self.stopping = True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.options.stop_seconds):
+                while self.running:
+                    await asyncio.sleep(0.01)
 
     async def upkeep(self) -> None:
         """Last uses and the store's idle work, until cancelled."""
