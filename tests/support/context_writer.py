@@ -104,10 +104,7 @@ def to(which: MessageId | int, text: str) -> Update:
 
 def said(reading: Reading) -> list[Any]:
     """The content of each message, its index checked."""
-    found = []
-    for number, stored in enumerate(reading.messages):
-        if number == 0:
-            start = stored.index
-        assert stored.index == start + number
-        found.append(json.loads(stored.content).get("content"))
-    return found
+    messages = list(reading.messages)
+    indexes = [stored.index for stored in messages]
+    assert indexes == list(range(indexes[0], indexes[0] + len(indexes))) if indexes else True
+    return [json.loads(stored.content).get("content") for stored in messages]

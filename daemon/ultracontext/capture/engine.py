@@ -33,7 +33,7 @@ from ultracontext.logs import get_logger
 from ultracontext.model import captured_context_id
 from ultracontext.model.failpoint import failpoint
 from ultracontext.redaction import Redactor
-from ultracontext.store.base import SpaceStore
+from ultracontext.store.base import AGAIN, CaptureBatch, SpaceStore
 
 log = get_logger(__name__)
 
@@ -201,6 +201,7 @@ class CaptureEngine:
             self._wait_for_store(stop)
         self._purge()
         self._totals.sessions = len(self._sessions)
+        self._totals.waiting = self._admission.waiting
         self._totals.files = len(self._looked)
         self._totals.seconds = round(self._monotonic() - started, 3)
         return self._totals
@@ -209,10 +210,11 @@ class CaptureEngine:
         """A single run gives a failing store three chances."""
         problem = self._problems.get("store", {})
         if self._store_failures > 3 or problem.get("code") not in ("store-busy", "store-io"):
+            code, hint = problem.get("code"), problem.get("hint", "")
             raise StoreError(
                 problem.get("message", "the store refused the events"),
-                hint=problem.get("hint", ""),
-                code=problem.get("code"),
+                hint="Free some space and run it again" if code == "store-full" else hint,
+                code=code,
             )
         (stop or threading.Event()).wait(max(0.0, self._store_retry_at - self._monotonic()))
 
@@ -314,21 +316,42 @@ class CaptureEngine:
             for source in self._registry.sweep():
                 age = time.time() - source.look.mtime_ns / 1e9
                 self._enqueue(source, hot=source.stored and age < ACTIVE_SECONDS)
+            self._take_back()
         except StoreError as error:
             self._store_failed(error)
             return
         self._last_sweep = self._now()
+        now = {f"unreadable:{path}" for _, path, _ in self._registry.walk.unreadable}
+        for key in [k for k in self._problems if k.startswith("unreadable:") and k not in now]:
+            del self._problems[key]
         for agent, path, reason in self._registry.walk.unreadable:
             text = f"{agent}: a folder or file cannot be read ({reason})"
             if f"unreadable:{path}" not in self._problems:
                 self._totals.errors.append(
                     SourceError(
-                        agent=agent, path=self._redactor.text(path), position=0, code="unreadable"
+                        agent=agent, path=self._registry.masked(path), position=0, code="unreadable"
                     )
                 )
             self._problem(f"unreadable:{path}", "unreadable", text, "Check its permissions.")
         if self._watcher is not None and self._watcher.watch(self._registry.walk.folders):
             self.request_sweep()
+
+    def _take_back(self) -> None:
+        """Reads sources of sessions that may be captured again from their start."""
+        again = self._store.noted(AGAIN)
+        if not again:
+            return
+        sources = [found for name in again if (found := self._registry.by_id(name)) is not None]
+        for source in sources:
+            source.rewind()
+            source.seen = None
+        checkpoints = [source.checkpoint(self._secret) for source in sources]
+        batch = CaptureBatch(events=[], facts=[], checkpoints=checkpoints)
+        self._store.append(batch, now=self._now())
+        for source, checkpoint in zip(sources, checkpoints, strict=True):
+            source.saved, source.stored = checkpoint, True
+            self._enqueue(source, hot=True)
+        self._store.note(AGAIN, [])
 
     def _enqueue(self, source: Source, *, hot: bool) -> None:
         if source.waiting_since == 0.0:

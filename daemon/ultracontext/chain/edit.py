@@ -12,6 +12,13 @@ from typing import Any
 
 import msgspec
 
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+LENIENT = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_constant)
+"""Takes numbers of any length."""
 SPACE = b" \t\n\r"
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _items = msgspec.json.Decoder(list[msgspec.Raw])
@@ -21,28 +28,28 @@ def members(text: bytes) -> dict[str, bytes]:
     """The members of a JSON object, each value as its text. Of a name that stands twice the last.
 
     Raises ValueError for anything but an object in UTF-8."""
+    decoded = text.decode()
     try:
         return {name: bytes(value).strip(SPACE) for name, value in _members.decode(text).items()}
     except msgspec.DecodeError:
-        return _odd_members(text)
+        return _odd_members(decoded)
 
 
-def _odd_members(text: bytes) -> dict[str, bytes]:
+def _odd_members(decoded: str) -> dict[str, bytes]:
     """Names may hold lone surrogates, which the fast way refuses."""
     found: dict[str, bytes] = {}
-    decoded = text.decode()
-    decoder = json.JSONDecoder()
     place = _skip(decoded, 0)
     if decoded[place : place + 1] != "{":
         raise ValueError("not a JSON object")
     place = _skip(decoded, place + 1)
     while decoded[place : place + 1] != "}":
-        name, place = decoder.raw_decode(decoded, place)
+        quoted = decoded[place : place + 1] == '"'
+        name, place = LENIENT.raw_decode(decoded, place)
         place = _skip(decoded, place)
-        if not isinstance(name, str) or decoded[place : place + 1] != ":":
+        if not quoted or decoded[place : place + 1] != ":":
             raise ValueError("not a JSON object")
         start = _skip(decoded, place + 1)
-        _, place = _raw(decoder, decoded, start)
+        _, place = LENIENT.raw_decode(decoded, start)
         found[name] = decoded[start:place].encode()
         place = _skip(decoded, place)
         if decoded[place : place + 1] == ",":
@@ -60,12 +67,6 @@ def _skip(text: str, place: int) -> int:
     while text[place : place + 1] and text[place] in " \t\n\r":
         place += 1
     return place
-
-
-def _raw(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int]:
-    lenient = json.JSONDecoder(parse_int=str, parse_float=str)
-    del decoder
-    return lenient.raw_decode(text, start)
 
 
 def object_text(values: Mapping[str, bytes]) -> bytes:
@@ -100,7 +101,11 @@ def parts_of(body: bytes) -> tuple[bytes, bytes]:
     """(content, metadata) as texts. Raises ValueError for what `body_of` did not make."""
     try:
         items = _items.decode(body)
+<<<<<<< HEAD
     except msgspec.DecodeError:  # lone surrogates, which the fast way refuses
+=======
+    except msgspec.DecodeError:
+>>>>>>> f20d27bb25a4265723da1a7dffe466ddc42b04dc
         return _odd_parts(body)
     if len(items) != 2:
         raise ValueError("a stored message has two parts")
@@ -108,6 +113,7 @@ def parts_of(body: bytes) -> tuple[bytes, bytes]:
 
 
 def _odd_parts(body: bytes) -> tuple[bytes, bytes]:
+<<<<<<< HEAD
     text = body.decode()
     decoder = json.JSONDecoder(parse_int=str, parse_float=str)
     _, middle = decoder.raw_decode(text, 1)
@@ -115,6 +121,14 @@ def _odd_parts(body: bytes) -> tuple[bytes, bytes]:
     if text[0] != "[" or text[middle] != "," or text[end:] != "]":
         raise ValueError("a stored message has two parts")
     return text[middle + 1 : end].encode(), text[1:middle].encode()
+=======
+    """The same where a text holds lone surrogates."""
+    text = body.decode()
+    _, end = LENIENT.raw_decode(text, 1)
+    if text[:1] != "[" or text[end : end + 1] != "," or text[-1:] != "]":
+        raise ValueError("a stored message has two parts")
+    return text[end + 1 : -1].encode(), text[1:end].encode()
+>>>>>>> f20d27bb25a4265723da1a7dffe466ddc42b04dc
 
 
 def dump_json(value: Any) -> bytes:

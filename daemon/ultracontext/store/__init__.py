@@ -36,7 +36,11 @@ from ultracontext.store.contexts import (
     VersionInfo,
     Wiped,
 )
+<<<<<<< HEAD
 from ultracontext.store.opening import open_http, open_local, open_store, space_in
+=======
+from ultracontext.store.opening import open_local, open_store, parse_store_url, space_in
+>>>>>>> f20d27bb25a4265723da1a7dffe466ddc42b04dc
 
 __all__ = [
     "LOCAL_SPACE",
@@ -74,5 +78,6 @@ __all__ = [
     "open_http",
     "open_local",
     "open_store",
+    "parse_store_url",
     "space_in",
 ]

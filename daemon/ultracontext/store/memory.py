@@ -23,7 +23,9 @@ from ultracontext.model import (
 from ultracontext.redaction import Redactor, join_parts, require_masked
 from ultracontext.store import readers
 from ultracontext.store.base import (
+    AGAIN,
     MESSAGE_KIND,
+    REFUSED,
     CaptureBatch,
     Checkpoint,
     ContextRow,
@@ -60,8 +62,8 @@ class Root:
     created_ms: int
     updated_ms: int
     stored_at: datetime
-    places: list[list[StoredNode]] = field(default_factory=list)
-    """Revisions of each record, in the order of arrival."""
+    places: dict[int, list[StoredNode]] = field(default_factory=dict)
+    """Revisions of each record by position, in the order of arrival."""
     facts: SessionFacts = field(default_factory=SessionFacts)
     facts_rows: int = -1
     reader_digest: bytes = b""
@@ -70,7 +72,7 @@ class Root:
 
     @property
     def rows(self) -> int:
-        return sum(map(len, self.places))
+        return sum(map(len, self.places.values()))
 
     def row(self) -> ContextRow:
         facts = load_as(dump(self.facts), SessionFacts)
@@ -109,6 +111,15 @@ class MemoryStore:
     def maintain(self) -> None:
         """There is nothing to do."""
 
+    def sound(self, halted: Callable[[], bool]) -> bool | None:
+        """Nothing of it lies on a disk."""
+        del halted
+        return True
+
+    @property
+    def damaged(self) -> bool:
+        return False
+
     def close(self) -> None:
         """Nothing is open; what was stored stays until the store is collected."""
 
@@ -121,6 +132,8 @@ class MemorySpaceStore(History):
         self._lock = RLock()
         self._rows = MemoryRows()
         self._roots: dict[str, Root] = {}
+        self._brought: dict[str, set[int]] = {}
+        """Sources of sessions that were wiped."""
         self._events: dict[EventId, tuple[Root, int, KnownEvent]] = {}
         self._dedup: dict[EventId, tuple[KnownEvent, int]] = {}
         self._sources: dict[int, Checkpoint] = {}
@@ -145,9 +158,26 @@ class MemorySpaceStore(History):
         """Roots of captured sessions go with their rows."""
         gone = [name for name in self._roots if name not in self._rows.tables]
         for name in gone:
-            del self._roots[name]
+            places = self._roots.pop(name).places
+            self._brought[name] = {int(n.source_path) for nodes in places.values() for n in nodes}
         if gone:
-            self._events = {e: f for e, f in self._events.items() if f[0].context_id not in gone}
+            lost = {e for e, found in self._events.items() if found[0].context_id in gone}
+            self._events = {e: f for e, f in self._events.items() if e not in lost}
+            self._dedup = {e: f for e, f in self._dedup.items() if e not in lost}
+        for name in self._rows.again:
+            self._read_again(name)
+        self._rows.again.clear()
+
+    def _read_again(self, name: str) -> None:
+        refused = dict(self.noted(REFUSED) or {})
+        ids = self._brought.pop(name, set()) | set(refused.pop(name, ()))
+        for source in ids & self._sources.keys():
+            self._sources[source] = msgspec.structs.replace(
+                self._sources[source], position=0, ordinal=0, prefix=b"", size=0, mtime_ns=0,
+                ctime_ns=0, mode="all", branch=None, state={},
+            )  # fmt: skip
+        self.note(AGAIN, sorted(ids | set(self.noted(AGAIN) or ())))
+        self.note(REFUSED, refused)
 
     def scrub(self) -> bool:
         """There are no files."""
@@ -192,7 +222,9 @@ class MemorySpaceStore(History):
                 self._next_source = max(self._next_source, checkpoint.source_id + 1)
             for event in batch.events:
                 self._next_source = max(self._next_source, event.source_id + 1)
-                if event.event_id in self._events:
+                if self._buried(event):
+                    self._add("skipped.wiped", 1)
+                elif event.event_id in self._events:
                     self._add("present", 1)
                 else:
                     start = starts.get(event.session_id) or mtimes.get(event.source_id)
@@ -200,6 +232,15 @@ class MemorySpaceStore(History):
             self._save(batch.facts, None)
             for name, number in batch.counts.items():
                 self._add(name, number)
+
+    def _buried(self, event: Event) -> bool:
+        """Whether the session, or the one that it is a copy of, was wiped and not taken back."""
+        for session_id in (event.session_id, event.session_id.partition("~")[0]):
+            name = captured_context_id(event.record.agent, session_id)
+            found = self._rows.stones.get(name)
+            if found is not None and found.lifted_at is None:
+                return True
+        return False
 
     def _add(self, name: str, number: int) -> None:
         if number:
@@ -216,12 +257,11 @@ class MemorySpaceStore(History):
             )
             self._begin(root)
         first = self._events.get(event.first) if event.revision and event.first else None
-        position = first[1] if first and first[0] is root else len(root.places)
-        if position == len(root.places):
-            root.places.append([])
+        free = self._rows.tables[context_id].root.next_position
+        position = first[1] if first and first[0] is root else free
         node = _stored(event, position, time_ms)
         self._row(root, node, now)
-        root.places[position].append(node)
+        root.places.setdefault(position, []).append(node)
         root.updated_ms = max(root.updated_ms, time_ms or root.updated_ms)
         known = KnownEvent(event.record.digest, event.source_id)
         self._events[event.event_id] = (root, position, known)
@@ -413,7 +453,7 @@ class MemorySpaceStore(History):
         found: dict[ContextId, list[str]] = {}
         for context in contexts:
             if context in self._roots:
-                nodes = [node for places in self._roots[context].places for node in places]
+                nodes = [node for places in self._roots[context].places.values() for node in places]
                 known = sorted({int(node.source_path) for node in nodes})
                 found[context] = [self._sources[n].path for n in known if n in self._sources]
         return found

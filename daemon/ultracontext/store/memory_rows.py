@@ -70,6 +70,8 @@ class MemoryRows:
         self.operations: dict[str, tuple[bytes, bytes]] = {}
         """Of creations without a source."""
         self.stones: dict[str, Tombstone] = {}
+        self.again: list[str] = []
+        """Contexts that capture may take once more."""
         self._saved: list[tuple[str, Table | None]] | None = None
 
     @contextmanager
@@ -266,7 +268,7 @@ class MemoryRows:
         return found
 
     def gaps(self, root: Root) -> list[tuple[int, int]]:
-        return sorted(self.tables[root.ref].gaps.items())
+        return sorted((b, n) for b, n in self.tables[root.ref].gaps.items() if n)
 
     def add_gaps(self, root: Root, counts: Mapping[int, int]) -> None:
         gaps = self.tables[root.ref].gaps
@@ -320,6 +322,9 @@ class MemoryRows:
 
     def put_tombstone(self, tombstone: Tombstone) -> None:
         self.stones[tombstone.context_id] = tombstone
+
+    def read_again(self, context_id: str) -> None:
+        self.again.append(context_id)
 
 
 def _known_labels(root: Root) -> dict[str, str]:

@@ -11,7 +11,7 @@ from ultracontext.chain import Seal, dump_json, head_link, load_json, shown
 from ultracontext.errors import ConflictError, SourceNotFoundError
 from ultracontext.model import ContextId
 from ultracontext.store.contexts import Appended, AppendedMessage, Created, Fork, Update
-from ultracontext.store.history.listing import label_of, metadata_of
+from ultracontext.store.history.listing import label_of, metadata_of, plain
 from ultracontext.store.history.message import CONTEXT_ID, name_of
 from ultracontext.store.history.reading import message_at
 from ultracontext.store.history.rows import Head, Root, Rows
@@ -124,7 +124,7 @@ class Making:
             version=0,
             head_id=new_id("ver_"),
             operation="create",
-            operation_id=self.operation_id,
+            operation_id=self.operation_id and plain(self.operation_id),
             context_metadata=root.metadata,
             positions=root.next_position,
             created_ms=self.ms,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Any
 
 from ultracontext.chain import body_of, dump_json, load_json, members, object_text, parts_of
@@ -15,7 +14,7 @@ from ultracontext.redaction import Redactor
 from ultracontext.store.base import StoredNode
 from ultracontext.store.contexts import NewMessage, StoredMessage
 from ultracontext.store.history.rows import Root, Row
-from ultracontext.store.values import moment
+from ultracontext.store.values import iso, moment
 
 CONTEXT_ID = re.compile(r"ctx_[0-9a-f]{24}", re.ASCII)
 MESSAGE_ID = re.compile(r"msg_[0-9a-f]{24}", re.ASCII)
@@ -145,7 +144,3 @@ class Rendering:
             return None, None, None
         texts = "\n\n".join(m.text for m in found if m.text)
         return texts, (found[0].kind if found else None), (found[0].timestamp if found else None)
-
-
-def iso(when: datetime) -> str:
-    return when.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from ultracontext.chain import BUCKET, Seal, first_break, head_link, load_json, shown
+from ultracontext.chain import Seal, first_break, head_link, load_json, shown
 from ultracontext.store.contexts import Gap, Verification
 from ultracontext.store.history.listing import gaps_in
 from ultracontext.store.history.message import id_of, name_of, no_context
@@ -172,32 +172,6 @@ def close(writing: Writing, proof: Proof) -> None:
     gaps = [[gap.first, gap.last, gap.reason] for gap in proof.soundness.gaps]
     anchors = [[name.hex(), digest.hex()] for name, digest in proof.soundness.anchors]
     version = writing.root.version
-    targets, removed = _targets(writing, proof.unsound, version)
-    missing = _missing(writing.rows, writing.root, proof.soundness.gaps)
-    for position in missing:
-        removed[position // BUCKET] = removed.get(position // BUCKET, 0) + 1
-    writing.close_gaps(targets, {"gaps": gaps, "anchors": anchors}, removed)
-
-
-def _targets(
-    writing: Writing, unsound: Sequence[Row], version: int
-) -> tuple[list[Row], dict[int, int]]:
-    targets: list[Row] = []
-    removed: dict[int, int] = {}
-    for row in {row.key: row for row in unsound}.values():
-        if shown(row.born, row.superseded, version):
-            targets.append(row)
-            bucket = row.position // BUCKET
-            removed[bucket] = removed.get(bucket, 0) + 1
-    return targets, removed
-
-
-def _missing(rows: Rows, root: Root, gaps: Sequence[Gap]) -> list[int]:
-    """Positions of the newest version that should show a message and have no row at all."""
-    found = []
-    for gap in gaps:
-        if gap.reason != "missing":
-            continue
-        there = {row.position for row in rows.at_positions(root, range(gap.first, gap.last + 1))}
-        found += [place for place in range(gap.first, gap.last + 1) if place not in there]
-    return found
+    unsound = {row.key: row for row in proof.unsound}.values()
+    targets = [row for row in unsound if shown(row.born, row.superseded, version)]
+    writing.close_gaps(targets, {"gaps": gaps, "anchors": anchors})

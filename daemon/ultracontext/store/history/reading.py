@@ -54,17 +54,19 @@ class Walk:
         self._started = self._done = False
 
     def messages(self) -> Iterator[StoredMessage]:
-        if self.selection.first >= self.selection.last:
+        if self.first >= self.until:
             return
         while not self._done:
             yield from self.run(self._page)
-        self._settle()
+        self.run(self._settle)
 
-    def _settle(self) -> None:
+    def _settle(self, rows: Rows) -> list[StoredMessage]:
         """All that the version says to be there was there."""
+        self._rows = rows
         self.soundness.end(self.until)
         if self.index != self.selection.last and not self.soundness.gaps and not self.salvage:
             raise BrokenChainError(self.root.context_id, position=self.until, reason="missing")
+        return []
 
     def _page(self, rows: Rows) -> list[StoredMessage]:
         self._rows = rows
@@ -127,6 +129,8 @@ class Walk:
 
 def positions(selection: Selection) -> tuple[int, int]:
     """The positions from the first to behind the last message that is wanted."""
+    if selection.complete:
+        return 0, selection.until
     if selection.first >= selection.last:
         return 0, 0
     first = selection.places.position_of(selection.first)

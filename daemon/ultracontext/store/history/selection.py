@@ -47,10 +47,8 @@ class Selection:
     last: int
     """Index behind the last one."""
     total: int
-
-    @property
-    def whole(self) -> bool:
-        return self.first == 0 and self.last == self.total
+    complete: bool = False
+    """Nothing that the version shows up to `until` is left out."""
 
 
 def select(
@@ -68,13 +66,15 @@ def select(
         raise InvalidIndexError(at)
     chosen, until = extent(rows, root, version, before)
     places = places_of(rows, root, chosen, until)
-    total = places.index_of(until)
+    end = end_of(rows, root, chosen)
+    full = total = places.index_of(until) if until < end else end - removed_at(rows, root, chosen)
     if at is not None:
         if at >= total:
             raise InvalidIndexError(at, code="index-range")
         total = at + 1
     seen = window(total, first=first, last=last)
-    return Selection(root, chosen, until, places, seen.first, seen.until, total)
+    complete = seen.first == 0 and seen.until == full
+    return Selection(root, chosen, until, places, seen.first, seen.until, total, complete)
 
 
 def extent(rows: Rows, root: Root, version: int | None, before: datetime | None) -> tuple[int, int]:
@@ -114,6 +114,14 @@ def end_of(rows: Rows, root: Root, version: int) -> int:
     return root.next_position if following is None else following.positions
 
 
+def removed_at(rows: Rows, root: Root, version: int) -> int:
+    """Positions without a message, as counted when the version was made."""
+    if version == root.version:
+        return root.removed
+    head = rows.head(root, version)
+    return 0 if head is None else head.removed
+
+
 def cut(rows: Rows, root: Root, version: int, until: int, ms: int) -> int:
     """First position behind the last row written by a time. Rows without a time of their own have
     that of the row before, the first ones that of the context."""
@@ -135,8 +143,7 @@ def places_of(rows: Rows, root: Root, version: int, until: int) -> Places:
 def gaps_of(rows: Rows, root: Root, version: int, until: int) -> list[tuple[int, int]]:
     if version == root.version:
         return rows.gaps(root) if root.removed else []
-    head = rows.head(root, version)
-    return rows.gaps_at(root, version, until) if head is None or head.removed else []
+    return rows.gaps_at(root, version, until) if removed_at(rows, root, version) else []
 
 
 def metadata_at(rows: Rows, root: Root, version: int) -> bytes | None:

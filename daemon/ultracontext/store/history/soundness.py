@@ -97,6 +97,8 @@ class Soundness:
         if stands_on is None:
             return self._wrong(row, digest, "extra", None)
         if borne_out(row, stands_on, digest):
+            if not borne_out(row, stands_on[:1], digest):
+                self.anchors.append((row.event_id, digest))  # the link before is not the stored one
             self.chain.passed(row)
             return True
         return self._wrong(row, digest, "content", stands_on[0] if stands_on else None)

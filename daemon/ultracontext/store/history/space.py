@@ -372,6 +372,7 @@ class History(ABC):
             if found is None or found.lifted_at is not None:
                 return found is not None
             rows.put_tombstone(wiping.lifted(found, now))
+            rows.read_again(context_id)
             return True
 
         return self._in_write(work)

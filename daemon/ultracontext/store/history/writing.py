@@ -38,7 +38,7 @@ from ultracontext.store.contexts import (
     StoredMessage,
     Update,
 )
-from ultracontext.store.history.listing import label_of
+from ultracontext.store.history.listing import label_of, plain
 from ultracontext.store.history.message import (
     Rendering,
     id_of,
@@ -208,14 +208,20 @@ class Writing:
         head.context_metadata = self.root.metadata
         return self._seal(head, [])
 
-    def close_gaps(self, targets: Sequence[Row], repair: Any, removed: Mapping[int, int]) -> Edited:
-        """The version of a repair: the rows go, and what is wrong stands in the head."""
-        self.root.removed += sum(removed.values())
+    def close_gaps(self, targets: Sequence[Row], repair: Any) -> Edited:
+        """The version of a repair: the rows go, and what is wrong stands in the head. Removed
+        positions are counted anew."""
         affected = [id_of(row.event_id) for row in targets]
         head = self._head("delete", affected, {"repair": repair["gaps"]})
         head.repair = dump_json(repair)
         self.rows.supersede(self.root, [row.key for row in targets], head.version)
-        self.rows.add_gaps(self.root, removed)
+        found = dict(self.rows.gaps_at(self.root, head.version, self.root.next_position))
+        counted = dict(self.rows.gaps(self.root))
+        buckets = found.keys() | counted.keys()
+        self.rows.add_gaps(
+            self.root, {b: found.get(b, 0) - counted.get(b, 0) for b in sorted(buckets)}
+        )
+        self.root.removed = sum(found.values())
         return self._seal(head, [])
 
     def _head(self, operation: str, affected: Sequence[str], metadata: Any) -> Head:
@@ -223,7 +229,7 @@ class Writing:
             version=self.root.version + 1,
             head_id=new_id("ver_"),
             operation=operation,
-            operation_id=self.operation_id,
+            operation_id=self.operation_id and plain(self.operation_id),
             affected=dump_json(list(affected)),
             metadata=None if metadata is None else dump_json(metadata),
             positions=self.root.next_position,
@@ -245,7 +251,7 @@ class Writing:
     # ---- targets ---------------------------------------------------------------------------------
     def resolve(self, which: Sequence[MessageId | int | None]) -> list[Row]:
         """Rows of the newest version by message id or index."""
-        places = places_of(self.rows, self.root, self.root.version, self.root.next_position)
+        places = None
         total = self.root.next_position - self.root.removed
         found: list[Row] = []
         for name in which:
@@ -253,6 +259,9 @@ class Writing:
                 index = name + total if name < 0 else name
                 if not 0 <= index < total:
                     raise InvalidIndexError(name, code="index-range")
+                if places is None:  # the counts are read only where an index is asked for
+                    end = self.root.next_position
+                    places = places_of(self.rows, self.root, self.root.version, end)
                 found.append(self._shown_at(places.position_of(index), name))
             else:
                 found.append(self._named(name or ""))

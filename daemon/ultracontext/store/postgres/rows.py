@@ -39,7 +39,9 @@ class PostgresRows:
 
     def _many(self, statement: str, values: Iterable[Mapping[str, Any]]) -> None:
         rows = [{"space": self.space, **row} for row in values]
-        if rows:
+        if len(rows) == 1:  # fewer round trips
+            self.cursor.execute(statement.encode(), rows[0])
+        elif rows:
             self.cursor.executemany(statement.encode(), rows)
 
     # contexts
@@ -122,7 +124,7 @@ class PostgresRows:
 
     def add_head(self, root: Root, head: Head) -> None:
         values = {name: getattr(head, name) for name in HEAD}
-        values["operation_id"] = None if head.operation_id is None else text(head.operation_id)
+        values["operation_id"] = None if head.operation_id is None else head.operation_id.encode()
         self._run(sql.ADD_HEAD, name=root.ref, **values)
 
     # rows
@@ -208,7 +210,7 @@ class PostgresRows:
     def gaps(self, root: Root) -> list[tuple[int, int]]:
         return self._run(
             "SELECT bucket, removed FROM gaps WHERE space = %(space)s AND context_id = %(name)s"
-            " ORDER BY bucket",
+            " AND removed > 0 ORDER BY bucket",
             name=root.ref,
         ).fetchall()
 
@@ -298,6 +300,9 @@ class PostgresRows:
             data=dump(tombstone),
         )  # fmt: skip
 
+    def read_again(self, context_id: str) -> None:
+        """Nothing is captured into this store."""
+
 
 def label(name: str, value: str) -> bytes:
     """What a pair is found by; a value of any length fits into an index so."""
@@ -334,7 +339,7 @@ def root_of(row: Sequence[Any]) -> Root:
 def _head(row: Sequence[Any]) -> Head:
     values = dict(zip(HEAD, row, strict=True))
     if values["operation_id"] is not None:
-        values["operation_id"] = values["operation_id"].decode("utf-8", "surrogatepass")
+        values["operation_id"] = values["operation_id"].decode()
     return Head(**values)
 
 

@@ -47,6 +47,15 @@ class PostgresStore:
     def maintain(self) -> None:
         """The server looks after itself."""
 
+    def sound(self, halted: Callable[[], bool]) -> bool | None:
+        """The server checks its own pages."""
+        del halted
+        return True
+
+    @property
+    def damaged(self) -> bool:
+        return False
+
     def close(self) -> None:
         self._server.close()
 

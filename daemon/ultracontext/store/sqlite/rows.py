@@ -402,7 +402,7 @@ class SqliteRows:
     def gaps(self, root: Root) -> list[tuple[int, int]]:
         return self._run(
             "SELECT bucket, removed FROM gaps WHERE space = :space AND context = :ref"
-            " ORDER BY bucket",
+            " AND removed > 0 ORDER BY bucket",
             ref=root.ref,
         ).fetchall()
 
@@ -479,6 +479,9 @@ class SqliteRows:
 
     def put_tombstone(self, tombstone: Tombstone) -> None:
         wiping.bury(self.connection, self.space, tombstone, milliseconds(tombstone.wiped_at))
+
+    def read_again(self, context_id: str) -> None:
+        wiping.read_again(self.connection, self.space, context_id)
 
 
 def missing(shown: Mapping[int, int], until: int) -> list[tuple[int, int]]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING
 
+from ultracontext.model import captured_context_id
+from ultracontext.store.base import AGAIN, REFUSED, CaptureBatch
 from ultracontext.store.contexts import Tombstone
 from ultracontext.store.history import Root
+from ultracontext.store.sqlite import sources
 from ultracontext.store.sqlite.blocks import BlockReader, BlockWriter
-from ultracontext.store.values import dump, load
+from ultracontext.store.values import dump, load, load_as
 
 if TYPE_CHECKING:
     from ultracontext.store.sqlite.rows import SqliteRows
@@ -77,6 +80,10 @@ BURY = (
     " ON CONFLICT DO UPDATE SET wiped_ms = excluded.wiped_ms, data = excluded.data,"
     " sources = coalesce(excluded.sources, sources)"
 )
+REWIND = (
+    "UPDATE sources SET position = 0, ordinal = 0, prefix = x'', size = 0, mtime_ns = 0,"
+    " ctime_ns = 0, mode = 'all', branch = NULL, state = NULL WHERE space = ? AND source_id = ?"
+)
 SOURCES = (
     "SELECT DISTINCT source FROM nodes WHERE space = :space AND source IS NOT NULL AND context ="
     " (SELECT ref FROM contexts WHERE space = :space AND context_id = :name)"
@@ -116,11 +123,52 @@ def delete(connection: sqlite3.Connection, space: str, ref: int) -> None:
 def bury(connection: sqlite3.Connection, space: str, tombstone: Tombstone, ms: int) -> None:
     """Keeps a tombstone, and which sources brought the context while its rows are still there."""
     values = {"space": space, "name": tombstone.context_id}
-    sources = [row[0] for row in connection.execute(SOURCES, values)]
+    brought = [row[0] for row in connection.execute(SOURCES, values)]
     connection.execute(
         BURY,
-        (space, tombstone.context_id, ms, dump(tombstone), dump(sources) if sources else None),
+        (space, tombstone.context_id, ms, dump(tombstone), dump(brought) if brought else None),
     )
+
+
+def read_again(connection: sqlite3.Connection, space: str, context_id: str) -> None:
+    """Capture reads the sources of a session from their start: its checkpoints say so, and a note
+    for a daemon that runs."""
+    refused = dict(sources.noted(connection, space, REFUSED) or {})
+    names = {*sources_of(connection, space, context_id), *refused.pop(context_id, ())}
+    connection.executemany(REWIND, [(space, name) for name in names])
+    waiting = set(sources.noted(connection, space, AGAIN) or ())
+    sources.note(connection, space, AGAIN, sorted(waiting | names))
+    sources.note(connection, space, REFUSED, refused)
+
+
+def without_wiped(connection: sqlite3.Connection, space: str, batch: CaptureBatch) -> CaptureBatch:
+    """The batch less the events of sessions that a person wiped."""
+    query = "SELECT data FROM tombstones WHERE space = ? LIMIT 1"
+    if not batch.events or connection.execute(query, (space,)).fetchone() is None:
+        return batch
+    sessions = {(event.record.agent, event.session_id) for event in batch.events}
+    wiped = {key for key in sessions if buried(connection, space, *key)}
+    kept = [e for e in batch.events if (e.record.agent, e.session_id) not in wiped]
+    if len(kept) == len(batch.events):
+        return batch
+    counts = dict(batch.counts)
+    left_out = len(batch.events) - len(kept)
+    counts["skipped.wiped"] = counts.get("skipped.wiped", 0) + left_out
+    return CaptureBatch(
+        events=kept, checkpoints=batch.checkpoints, facts=batch.facts, counts=counts
+    )
+
+
+def buried(connection: sqlite3.Connection, space: str, agent: str, session_id: str) -> bool:
+    """Whether a session, or the one that it is a copy of, was wiped and not taken back."""
+    for name in {session_id, session_id.partition("~")[0]}:
+        found = connection.execute(
+            "SELECT data FROM tombstones WHERE space = ? AND context_id = ?",
+            (space, captured_context_id(agent, name)),
+        ).fetchone()
+        if found is not None and load_as(found[0], Tombstone).lifted_at is None:
+            return True
+    return False
 
 
 def sources_of(connection: sqlite3.Connection, space: str, context_id: str) -> list[int]:
