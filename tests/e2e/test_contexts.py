@@ -315,7 +315,9 @@ def _metrics(server: Server) -> str:
 def _in_flight(server: Server) -> float:
     """Besides the question itself."""
     line = next(
-        x for x in _metrics(server).splitlines() if x.startswith("ultracontext_http_requests_in")
+        x
+        for x in _metrics(server).splitlines()
+        if x.startswith("ultracontext_http_requests_in_flight ")
     )
     return float(line.split()[-1]) - 1
 

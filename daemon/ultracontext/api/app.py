@@ -68,9 +68,7 @@ class Application:
             visit.route = "OPTIONS"
             return web.Response(status=204, headers=headers)
         try:
-            if self._service.stopping:
-                headers["Connection"] = "close"
-                raise RequestError(503, "The server is stopping")
+            self._refuse_when_stopping(headers)
             found = await self._gate.answer(request, visit)
         except Exception as error:  # noqa: BLE001  # whatever it is, the client gets JSON
             found = self._failed(error, name, headers)
@@ -83,6 +81,11 @@ class Application:
                 status=found.status, body=found.body, content_type=JSON, headers=headers
             )
         return await self._stream(request, found, headers)
+
+    def _refuse_when_stopping(self, headers: dict[str, str]) -> None:
+        if self._service.stopping:
+            headers["Connection"] = "close"
+            raise RequestError(503, "The server is stopping")
 
     def _headers(self, request: web.Request, name: str) -> dict[str, str]:
         """`POST /mcp` answers carry no CORS headers, as in the original."""

@@ -108,7 +108,7 @@ class Service:
         self.stopping = True
         with suppress(TimeoutError):
             async with asyncio.timeout(self.options.stop_seconds):
-                while self.running:
+                while self.running:  # noqa: ASYNC110  (once, at the end)
                     await asyncio.sleep(0.01)
 
     async def upkeep(self) -> None:

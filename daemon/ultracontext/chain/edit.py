@@ -101,11 +101,7 @@ def parts_of(body: bytes) -> tuple[bytes, bytes]:
     """(content, metadata) as texts. Raises ValueError for what `body_of` did not make."""
     try:
         items = _items.decode(body)
-<<<<<<< HEAD
-    except msgspec.DecodeError:  # lone surrogates, which the fast way refuses
-=======
     except msgspec.DecodeError:
->>>>>>> f20d27bb25a4265723da1a7dffe466ddc42b04dc
         return _odd_parts(body)
     if len(items) != 2:
         raise ValueError("a stored message has two parts")
@@ -113,22 +109,12 @@ def parts_of(body: bytes) -> tuple[bytes, bytes]:
 
 
 def _odd_parts(body: bytes) -> tuple[bytes, bytes]:
-<<<<<<< HEAD
-    text = body.decode()
-    decoder = json.JSONDecoder(parse_int=str, parse_float=str)
-    _, middle = decoder.raw_decode(text, 1)
-    _, end = decoder.raw_decode(text, middle + 1)
-    if text[0] != "[" or text[middle] != "," or text[end:] != "]":
-        raise ValueError("a stored message has two parts")
-    return text[middle + 1 : end].encode(), text[1:middle].encode()
-=======
     """The same where a text holds lone surrogates."""
     text = body.decode()
     _, end = LENIENT.raw_decode(text, 1)
     if text[:1] != "[" or text[end : end + 1] != "," or text[-1:] != "]":
         raise ValueError("a stored message has two parts")
     return text[end + 1 : -1].encode(), text[1:end].encode()
->>>>>>> f20d27bb25a4265723da1a7dffe466ddc42b04dc
 
 
 def dump_json(value: Any) -> bytes:

@@ -36,16 +36,13 @@ ENTRIES = {
     "redact": Entry(CAPTURE, f"{_COMMANDS}.redact", "Mask text, or --check files for secrets."),
     "secrets": Entry(CAPTURE, f"{_COMMANDS}.secrets", "Which secrets were found where, by mask."),
     "setup": Entry(CAPTURE, f"{_COMMANDS}.setup", "Put `ultracontext` on the PATH (--link)."),
-<<<<<<< HEAD
     "context": Entry(TEAM, f"{_COMMANDS}.context", "Contexts by hand: create, append, fork, …"),
     "serve": Entry(TEAM, f"{_COMMANDS}.serve", "The HTTP server over a store."),
     "keys": Entry(TEAM, f"{_COMMANDS}.keys", "Create, list and revoke a server's keys."),
     "export": Entry(UPKEEP, f"{_COMMANDS}.export", "Contexts with their history, to a file."),
     "import": Entry(UPKEEP, f"{_COMMANDS}.importing", "What `export` wrote, into a store."),
     "forget": Entry(CAPTURE, f"{_COMMANDS}.forget", "Wipe a session, here and for good."),
-=======
     "dashboard": Entry(UPKEEP, f"{_COMMANDS}.dashboard", "Watch live sessions, read them, switch."),
->>>>>>> f20d27bb25a4265723da1a7dffe466ddc42b04dc
     "compat": Entry(UPKEEP, f"{_COMMANDS}.compat", "Versions of the agents (--check)."),
 }
 LazyGroup.entries = ENTRIES

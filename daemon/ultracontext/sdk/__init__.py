@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 """The Python SDK: a drop-in for the official one, and the embedded store without a server."""
 
 from ultracontext.sdk.async_client import AsyncUltraContext
@@ -45,6 +44,3 @@ __all__ = [
     "Verification",
     "Version",
 ]
-=======
-"""Contexts and sessions for programs."""
->>>>>>> f20d27bb25a4265723da1a7dffe466ddc42b04dc

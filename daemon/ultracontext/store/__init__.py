@@ -36,11 +36,13 @@ from ultracontext.store.contexts import (
     VersionInfo,
     Wiped,
 )
-<<<<<<< HEAD
-from ultracontext.store.opening import open_http, open_local, open_store, space_in
-=======
-from ultracontext.store.opening import open_local, open_store, parse_store_url, space_in
->>>>>>> f20d27bb25a4265723da1a7dffe466ddc42b04dc
+from ultracontext.store.opening import (
+    open_http,
+    open_local,
+    open_store,
+    parse_store_url,
+    space_in,
+)
 
 __all__ = [
     "LOCAL_SPACE",

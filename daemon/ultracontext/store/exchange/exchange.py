@@ -170,6 +170,7 @@ class Exchange:
             last=wanted.last,
             history=wanted.history,
             salvage=wanted.salvage,
+            redactor=self._sight.redactor,
         )
         if no_index:  # told after a version that is not there
             raise bad(BAD_INDEX)
@@ -193,7 +194,11 @@ class Exchange:
         updates = [self._update(change) for change in wanted.changes]
         with naming(wanted.changes):
             return self._space.edit(
-                name, updates, metadata=self._masked(wanted.metadata), **self._terms(call)
+                name,
+                updates,
+                metadata=self._masked(wanted.metadata),
+                redactor=self._sight.redactor,
+                **self._terms(call),
             )
 
     def _update(self, change: bodies.Change) -> Update:
@@ -240,7 +245,7 @@ class Exchange:
     def _edited(self, made: Edited, name: ContextId, call: Call) -> Answer:
         if call.minimal:
             return json_answer(shapes.edited(made))
-        found = self._space.read(name, version=made.version)
+        found = self._space.read(name, version=made.version, redactor=self._sight.redactor)
         whole = reading.answer(found, queries.Window(), seen=self._sight.message)
         if not made.duplicate:
             return whole
@@ -263,7 +268,7 @@ class Exchange:
         newest = self._space.context(name).version
         b = version_of(call.query, "b", newest)
         a = version_of(call.query, "a", max(b - 1, 0))
-        found = self._sight.difference(self._space.diff(name, a, b))
+        found = self._sight.difference(self._space.diff(name, a, b, redactor=self._sight.redactor))
         return Answer(body=shapes.difference(found, stored=queries.is_stored(call.query)))
 
     def verify(self, call: Call, *, id: str) -> Answer:

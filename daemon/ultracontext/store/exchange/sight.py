@@ -24,6 +24,11 @@ class Sight:
     def __init__(self, redactor: Callable[[], Redactor] | None) -> None:
         self._redactor = redactor
 
+    @property
+    def redactor(self) -> Redactor | None:
+        """For the readers of agents' records."""
+        return None if self._redactor is None else self._redactor()
+
     def message(self, stored: StoredMessage) -> StoredMessage:
         if self._redactor is None or stored.event_id is None:
             return stored

@@ -24,6 +24,7 @@ from ultracontext.errors import (
     TransportError,
 )
 from ultracontext.model import ContextId, MessageId
+from ultracontext.redaction import Redactor
 from ultracontext.store.base import SpaceStore, Store
 from ultracontext.store.contexts import (
     Appended,
@@ -187,7 +188,10 @@ class HttpSpaceStore:
         last: int | None = None,
         history: bool = False,
         salvage: bool = False,
+        redactor: Redactor | None = None,
     ) -> Reading:
+        """The server reads captured records by its own rules."""
+        del redactor
         given: dict[str, Any] = {
             "version": version, "before": None if before is None else iso_of(before), "at": at,
             "first": first, "last": last,
@@ -228,8 +232,10 @@ class HttpSpaceStore:
     # edits
     def edit(
         self, context_id: ContextId, updates: Sequence[Update], *, metadata: Any = None,
-        expected_version: int | None = None, operation_id: str | None = None, now: datetime,
+        expected_version: int | None = None, operation_id: str | None = None,
+        redactor: Redactor | None = None, now: datetime,
     ) -> Edited:  # fmt: skip
+        del redactor
         body: dict[str, Any] = {"updates": [_changed(update) for update in updates]}
         body |= {} if metadata is None else {"metadata": metadata}
         query = STORED | self._query(now, operation_id, expected_version)
@@ -283,7 +289,10 @@ class HttpSpaceStore:
         found = self._part(context_id, "versions")["data"]
         return [answers.version(one) for one in found]
 
-    def diff(self, context_id: ContextId, a: int, b: int) -> Difference:
+    def diff(
+        self, context_id: ContextId, a: int, b: int, *, redactor: Redactor | None = None
+    ) -> Difference:
+        del redactor
         query = STORED | {"a": str(a), "b": str(b)}
         return answers.difference(self._part(context_id, "diff", query))
 
