@@ -84,15 +84,9 @@ def open_link(store: str | Path | None, space: str | None) -> LocalLink:
 def load_redactor_of_home() -> Redactor:
     """The redactor of this machine: its key, its rules and the person's own."""
     from ultracontext.paths import resolve_paths
-    from ultracontext.redaction import load_redactor, load_secret
+    from ultracontext.redaction.opening import masking_redactor
     from ultracontext.settings import load_settings
 
     paths = resolve_paths(os.environ, Path.home())
     paths.ensure()
-    settings = load_settings(paths.config_file, os.environ)
-    return load_redactor(
-        load_secret(paths.secret_file),
-        cache_dir=paths.cache_dir,
-        engine=settings.engine,
-        custom=settings.redaction.custom,
-    )
+    return masking_redactor(paths, load_settings(paths.config_file, os.environ))

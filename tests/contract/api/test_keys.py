@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from api_server import ADMIN, ApiServer, Caller, refused
 
-from ultracontext.store.keys import MemoryKeys, open_keys
+from ultracontext.store.keys import open_keys
 from ultracontext.store.keys.base import Role
+from ultracontext.store.keys.memory import MemoryKeys
 
 
 @pytest.fixture

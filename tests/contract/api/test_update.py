@@ -125,7 +125,8 @@ def test_an_index_beyond_the_ends(uc: Caller, index: int) -> None:
 
 def test_no_updates_are_a_checkpoint(uc: Caller) -> None:
     name = uc.context("a")
-    for body in ([], {"updates": []}):
+    empty: list[Any] = [[], {"updates": []}]
+    for body in empty:
         found = uc.patch(f"/contexts/{name}", body)
         assert found.status_code == 200
         assert [m["content"] for m in found.json()["data"]] == ["a"]
@@ -186,7 +187,8 @@ def test_context_metadata_is_edited_with_history(uc: Caller) -> None:
     assert uc.get(f"/contexts/{name}/info").json()["metadata"] == {"keep": 1, "new": None}
     diff = uc.get(f"/contexts/{name}/diff").json()["metadata"]
     assert diff == {"before": {"keep": 1, "go": 2}, "after": {"keep": 1, "new": None}}
-    for wrong in ({"$context": 5}, {"$context": {}, "updates": []}):
+    wrongs: list[Any] = [{"$context": 5}, {"$context": {}, "updates": []}]
+    for wrong in wrongs:
         found = uc.patch(f"/contexts/{name}", wrong)
         refused(found, 400, "$context must be an object and stand alone")
     text = uc.context(metadata="no object")
@@ -211,7 +213,7 @@ def test_expected_version(uc: Caller) -> None:
     name = uc.context("a")
     uc.patch(f"/contexts/{name}", ONE)
     stale = {"expected_version": 0}
-    calls = [
+    calls: list[Any] = [
         lambda **more: uc.post(f"/contexts/{name}", {"content": "x"}, **more),
         lambda **more: uc.patch(f"/contexts/{name}", ONE, **more),
         lambda **more: uc.delete(f"/contexts/{name}", {"ids": 0}, **more),

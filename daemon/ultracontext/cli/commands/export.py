@@ -112,7 +112,7 @@ def named(space: SpaceStore, ident: str) -> ContextInfo:
 
 def masking(place: Workspace) -> tuple[Callable[[Any], Any], int]:
     """Masks JSON values, also where capture does not; and the number of the rules."""
-    from ultracontext.runtime.masking import masking_redactor
+    from ultracontext.redaction.opening import masking_redactor
     from ultracontext.wire.masking import masked
 
     place.paths.ensure()

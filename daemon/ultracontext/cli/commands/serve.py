@@ -137,7 +137,7 @@ class _Masking:
         self._redactor: Redactor | None = None
 
     def __call__(self) -> Redactor:
-        from ultracontext.runtime.masking import masking_redactor
+        from ultracontext.redaction.opening import masking_redactor
 
         with self._lock:
             if self._redactor is None:

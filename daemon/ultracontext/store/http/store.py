@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NoReturn, cast
 
@@ -72,6 +72,16 @@ class HttpStore:
 
     def maintain(self) -> None:
         """The server does it."""
+
+    @property
+    def damaged(self) -> bool:
+        """The server looks after its own store."""
+        return False
+
+    def sound(self, halted: Callable[[], bool]) -> bool | None:
+        """The server's own upkeep tells."""
+        del halted
+        return None
 
     def close(self) -> None:
         self._link.close()
