@@ -44,6 +44,9 @@ class NoCapture:
     def known_events(self, ids: Sequence[EventId]) -> dict[EventId, KnownEvent]:
         return {}
 
+    def knows_any(self, head: bytes) -> bool:
+        return False
+
     def append(self, batch: CaptureBatch, *, now: datetime) -> None:
         refuse()
 
