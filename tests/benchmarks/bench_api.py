@@ -2,8 +2,8 @@
 
     .venv/bin/python tests/benchmarks/bench_api.py [--seconds 5] [--connections 64] [--postgres URL]
 
-The server runs in a process of its own, the client in this one; both share the machine. `bare` is an
-aiohttp handler that parses a body and answers one of the same size. `--memory MINUTES` appends and
+The server runs in a process of its own, the client in this one. `bare` is an aiohttp handler that
+parses a body and answers one of the same size. `--memory MINUTES` appends and
 reads for so long and prints the server's resident memory each half minute.
 """
 

@@ -11,7 +11,7 @@ from ipaddress import ip_address
 
 from ultracontext.api.options import Options
 
-_SHAPE = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^:\[\]/@\s]+)(?::\d{1,5})?", re.ASCII)
+_SHAPE = re.compile(r"(\[[0-9A-Za-z:.%]+\]|[^:\[\]/@\s]+)(?::\d{1,5})?", re.ASCII)
 
 
 class Hosts:

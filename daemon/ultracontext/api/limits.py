@@ -26,7 +26,7 @@ class RateLimit:
         now = self._clock()
         held, since = self._buckets.pop(key, (self._full, now))
         held = min(self._full, held + (now - since) * self._rate)
-        lacking = 1.0 - held
+        lacking = round(1.0 - held, 9)
         self._buckets[key] = (held if lacking > 0 else held - 1.0, now)
         if len(self._buckets) > MOST_KEYS:
             self._buckets.popitem(last=False)

@@ -7,20 +7,36 @@ from collections.abc import Iterator
 
 import pytest
 from api_server import ApiServer, Caller
+from postgres import running
 
 from ultracontext.store.keys import Role
 
 numbers = itertools.count()
 
 
-@pytest.fixture(scope="module", params=["memory", "sqlite"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        "memory",
+        "sqlite",
+        pytest.param("postgres", marks=[pytest.mark.full, pytest.mark.timeout(300)]),
+    ],
+)
 def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ApiServer]:
+    if request.param == "postgres":
+        with running() as cluster:
+            yield from _run(ApiServer(cluster.url(cluster.shared)))
+        return
     file = tmp_path_factory.mktemp("api") / "store.db"
-    running = ApiServer("memory://" if request.param == "memory" else file).start()
-    yield running
-    running.stop()
+    yield from _run(ApiServer("memory://" if request.param == "memory" else file))
+
+
+def _run(server: ApiServer) -> Iterator[ApiServer]:
+    server.start()
+    yield server
+    server.stop()
 
 
 class Making:
