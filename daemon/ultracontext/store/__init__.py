@@ -36,7 +36,13 @@ from ultracontext.store.contexts import (
     VersionInfo,
     Wiped,
 )
-from ultracontext.store.opening import open_local, open_store, parse_store_url, space_in
+from ultracontext.store.opening import (
+    open_http,
+    open_local,
+    open_store,
+    parse_store_url,
+    space_in,
+)
 
 __all__ = [
     "LOCAL_SPACE",
@@ -71,6 +77,7 @@ __all__ = [
     "Verification",
     "VersionInfo",
     "Wiped",
+    "open_http",
     "open_local",
     "open_store",
     "parse_store_url",

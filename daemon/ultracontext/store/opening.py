@@ -37,6 +37,13 @@ def open_store(url: str | Path, *, mode: Mode = "rw", migrate: bool = False) -> 
     return open_sqlite(path, write=mode == "rw", migrate=migrate)
 
 
+def open_http(url: str, api_key: str | None, *, sets_times: bool = False) -> Store:
+    """The contexts of a server of ours; nothing is sent before the first call."""
+    from ultracontext.store.http import open_http as opened
+
+    return opened(url, api_key, sets_times=sets_times)
+
+
 def _open_postgres(url: str, *, migrate: bool) -> Store:
     try:
         from ultracontext.store.postgres import open_postgres

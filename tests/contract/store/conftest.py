@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from api_server import ApiServer
 from context_writer import Writer
 from postgres import Cluster, running
 
@@ -21,6 +22,7 @@ from ultracontext.store import (
     FactsUpdate,
     SpaceStore,
     Store,
+    open_http,
     open_store,
 )
 
@@ -48,6 +50,7 @@ def space(store: Store) -> SpaceStore:
 KINDS = [
     "memory",
     "sqlite",
+    "http",
     pytest.param("postgres", marks=[pytest.mark.full, pytest.mark.timeout(120)]),
     pytest.param("postgres-serializable", marks=[pytest.mark.full, pytest.mark.timeout(120)]),
 ]
@@ -61,10 +64,32 @@ def cluster() -> Iterator[Cluster]:
 
 
 @contextmanager
+def over_http(folder: Path) -> Iterator[Callable[[], Store]]:
+    """Our own server; the key may say when something was, as the tests do."""
+    server = ApiServer(folder / "home" / "store.db").start()
+    key, stores = server.key("local", "admin"), []
+
+    def again() -> Store:
+        stores.append(open_http(server.url, key, sets_times=True))
+        return stores[-1]
+
+    try:
+        yield again
+    finally:
+        for store in stores:
+            store.close()
+        server.stop()
+
+
+@contextmanager
 def opened(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> Iterator[Callable[[], Store]]:
     """Opens a store of a kind, as often as is asked: each time the same one but for `memory`."""
+    if kind == "http":
+        with over_http(tmp_path) as found:
+            yield found
+        return
     stores: list[Store] = []
     cluster = None
     if kind.startswith("postgres"):

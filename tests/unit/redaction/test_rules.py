@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 from pathlib import Path
+from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
@@ -87,7 +88,7 @@ def test_no_pattern_crosses_a_nul_and_only_marked_ones_a_line_end() -> None:
 
 
 def _can_match(rule: Rule, char: int) -> bool:
-    tree = re._parser.parse(rule.regex.pattern, rule.regex.flags)  # type: ignore[attr-defined]
+    tree = _parser.parse(rule.regex.pattern, rule.regex.flags)
     return _takes(tree, char)
 
 
