@@ -1,8 +1,8 @@
 """What a tool call would change in files, as a diff, whatever agent made the call.
 
-Known by the shape of the input: `old_string`/`new_string` (Claude Code, Gemini CLI),
-`edits: [{oldText, newText}]` (OpenClaw), a whole `content`, or a patch between `*** Begin Patch` and
-`*** End Patch` (Codex, OpenClaw, Cursor); FORMAT notes of these programs, November 2026.
+Known by the shape of the input: `old_string` and `new_string`, `edits: [{oldText, newText}]`, a
+whole `content`, or a patch between `*** Begin Patch` and `*** End Patch` (recordings of all agents
+that we know, November 2026).
 """
 
 from __future__ import annotations

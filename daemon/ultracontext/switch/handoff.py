@@ -23,7 +23,11 @@ side of what models count."""
 _SHARES = {"Task": 0.2, "Decisions": 0.12, "Files": 0.3, "Open ends": 0.12}
 """Of the budget, at most; what one section leaves is for the last turns."""
 
-_MASK = re.compile(r"\[[A-Z][A-Z0-9_ -]*:[^\]\n]{0,80}\]|\[REDACTED[^\]\n]{0,80}\]")
+MASK_NOTE = (
+    "Secrets are masked in it. A mask stands for a value that only the files on the machine have; "
+    "never write a mask into a file."
+)
+
 _LONGEST_RUN = re.compile(r"`{3,}")
 
 
@@ -74,9 +78,9 @@ def handoff(
 def _head(facts: SessionFacts, source: str, session_id: str, masked: bool) -> str:
     lines = [f"# Handoff: {_cut(facts.title or 'a session', 60)}", ""]
     lines.append(
-        f"This is the state of a session of {source}, written down by UltraContext so that another "
-        "agent can go on with it. It is no transcript: older turns are left out. Check files before "
-        "relying on what is said of them."
+        f"This is the state of a session of {source}, written down by UltraContext so that "
+        "another agent can go on with it. It is no transcript: older turns are left out. Check "
+        "files before relying on what is said of them."
     )
     known = {
         "Session": session_id, "Folder": facts.project_path, "Branch": facts.git_branch,
@@ -84,11 +88,7 @@ def _head(facts: SessionFacts, source: str, session_id: str, masked: bool) -> st
     }  # fmt: skip
     lines += ["", *(f"- {k}: {_cut(v, 60)}" for k, v in known.items() if v)]
     if masked:
-        lines += [
-            "",
-            "Secrets are masked in it. A mask stands for a value that only the files on the machine "
-            "have; never write a mask into a file.",
-        ]
+        lines += ["", MASK_NOTE]
     return "\n".join(lines) + "\n"
 
 
