@@ -28,6 +28,7 @@ MASK_NOTE = (
     "never write a mask into a file."
 )
 
+_LONE = re.compile("[\ud800-\udfff]")
 _LONGEST_RUN = re.compile(r"`{3,}")
 
 
@@ -71,7 +72,7 @@ def handoff(
         parts.append(_section(title, lines, int(budget * _SHARES[title])))
     left = budget - sum(tokens_of(part) + 1 for part in parts)
     last, whole = _last_turns(found.turns, left)
-    text = "\n".join([*parts, last])
+    text = _safe("\n".join([*parts, last]))
     return Handoff(text=text, tokens=tokens_of(text), whole_turns=whole, turns=len(found.turns))
 
 
@@ -187,6 +188,11 @@ def _message(message: Message, shorten: Callable[[str], str]) -> Iterator[str]:
     elif message.kind == "tool_result":
         failed = message.tool is not None and message.tool.is_error
         yield f"**{'Failed' if failed else 'Result'}:**\n{_fenced(shorten(message.text))}\n"
+
+
+def _safe(text: str) -> str:
+    """Without what no file or command line takes, not a byte longer."""
+    return _LONE.sub("\ufffd", text.replace("\0", " "))
 
 
 def _fenced(text: str, language: str = "") -> str:

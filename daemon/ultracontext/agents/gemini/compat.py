@@ -27,6 +27,9 @@ MET = (
     Met(version="0.24.5", seen="2026-11-30", recordings=3, note="whole document, hashed folders"),
 )
 
+MARK = "ultracontext"
+"""Metadata field of a session that a switch wrote: where it comes from. The CLI ignores it."""
+
 TURNS = frozenset({"user", "gemini"})
 NOTICES = frozenset({"info", "error", "warning"})
 """Shown to the person, never sent to the model."""
@@ -34,7 +37,7 @@ NOTICES = frozenset({"info", "error", "warning"})
 SETTINGS = frozenset(
     {
         "activeExtensionName", "directories", "kind", "lastUpdated", "memoryScratchpad", "messages",
-        "projectHash", "sessionId", "startTime", "summary",
+        "projectHash", "sessionId", "startTime", "summary", MARK,
     }
 )  # fmt: skip
 """Metadata fields, in a line of their own or under `$set` (`activeExtensionName`: public source of

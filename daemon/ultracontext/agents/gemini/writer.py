@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid5
 
+from ultracontext.agents.gemini.compat import MARK
 from ultracontext.agents.gemini.folder import LOOKUPS, folder_for, hashed
 from ultracontext.agents.gemini.guard import endangered, guarded
 from ultracontext.formats import (
@@ -76,7 +77,7 @@ class GeminiWriter:
             files=(*files, FileWrite(path=path, data=data)),
             source=path,
             command=_command(conversation, target),
-            expected=tuple(entries),
+            expected=tuple(entry for entry in entries if not entry.note),
             losses=(Loss(kind="text_safety", count=saved),) if saved else (),
         )
 
@@ -123,8 +124,8 @@ def _head(conversation: Conversation, target: Target, entries: Sequence[Entry]) 
     }
     if conversation.title:
         head["summary"] = conversation.title
-    head["ultracontext"] = {
-        "agent": origin.agent, "session_id": origin.session_id, "context_id": origin.context_id,
+    head[MARK] = {
+        "from": origin.agent, "session_id": origin.session_id, "context_id": origin.context_id,
         "masked": origin.masked,
     }  # fmt: skip
     return head

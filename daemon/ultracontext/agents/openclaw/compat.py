@@ -26,6 +26,9 @@ MET = (
     Met(version="2026.9.6", seen="2026-11-30", recordings=3, note="SQLite, schema 23, Node 24"),
 )
 
+MARK = "ultracontext"
+"""`customType` of the record by which a switch says where its session comes from; not sent."""
+
 RECORDS = frozenset(
     {
         "branch_summary", "compaction", "custom", "custom_message", "label", "leaf", "message",

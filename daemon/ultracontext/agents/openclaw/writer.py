@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from ultracontext.agents.openclaw.compat import in_sqlite
+from ultracontext.agents.openclaw.compat import MARK, in_sqlite
 from ultracontext.agents.openclaw.layout import DATABASE
 from ultracontext.agents.openclaw.tools import KEPT
 from ultracontext.errors import WriteRefusedError
@@ -92,7 +92,7 @@ class OpenClawWriter:
             steps=tuple(steps),
             source=STORE if self._rows else path,
             command=_command(conversation, key),
-            expected=tuple(entries),
+            expected=tuple(entry for entry in entries if not entry.note),
             notes=_notes(self._rows),
         )
 
@@ -168,9 +168,9 @@ def _lines(conversation: Conversation, target: Target, entries: Sequence[Entry])
         "timestamp": _iso(entries[0].timestamp), "cwd": conversation.cwd,
     }  # fmt: skip
     mark = {
-        "type": "custom", "customType": "ultracontext",
+        "type": "custom", "customType": MARK,
         "data": {
-            "agent": origin.agent, "session_id": origin.session_id,
+            "from": origin.agent, "session_id": origin.session_id,
             "context_id": origin.context_id, "masked": origin.masked,
         },
     }  # fmt: skip
