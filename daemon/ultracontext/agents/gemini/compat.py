@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ultracontext.agents.gemini.evidence import RUNS
 from ultracontext.formats.evidence import Compat, Reads, Writes
 from ultracontext.formats.versions import Version
 
@@ -63,5 +64,6 @@ COMPAT = Compat(
         Writes(format="json", first="0.29.0", last="0.38.99"),
         Writes(format="json-hashed", first="0.24.5", last="0.28.99", note="only with --force"),
     ),
+    runs=RUNS,
     generation=generation,
 )

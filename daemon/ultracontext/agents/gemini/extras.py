@@ -1,4 +1,4 @@
-"""Pictures of a prompt: `inlineData` Parts of its content."""
+"""Pictures of a prompt, and what a compression leaves: `inlineData` Parts of its content."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from ultracontext.agents.gemini.guard import unguarded
 from ultracontext.agents.gemini.parts import media_note, parse
 from ultracontext.agents.gemini.values import listed, mapping, text_or_none
+from ultracontext.agents.gemini.wrapping import SUMMARY
 from ultracontext.formats import Extras, Image
 from ultracontext.model import Message
 from ultracontext.redaction import MaskedRecord
@@ -20,6 +21,11 @@ def extras(record: MaskedRecord, message: Message) -> Extras:
             parts = [part for part in listed(native.get("content")) if type(part) is dict]
             return Extras(images=tuple(_images(parts)))
     return Extras()
+
+
+def summarises(message: Message) -> bool:
+    """What a compression leaves in place of the turns before it."""
+    return message.event_type == SUMMARY
 
 
 def _turns(native: dict[str, Any]) -> Iterator[dict[str, Any]]:

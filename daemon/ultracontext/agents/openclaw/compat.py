@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ultracontext.agents.openclaw.evidence import RUNS
 from ultracontext.formats.evidence import Compat, Reads, Writes
 from ultracontext.formats.versions import Version
 
@@ -65,5 +66,6 @@ COMPAT = Compat(
         Writes(format="files", first="2026.7.1", last="2026.7.99"),
         Writes(format="sqlite", first="2026.8.1", note="taken in by its own doctor"),
     ),
+    runs=RUNS,
     generation=generation,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ultracontext.agents.openclaw.live import COMPACTIONS
 from ultracontext.agents.openclaw.values import listing, mapping, text_or_none
 from ultracontext.formats import Extras, Image
 from ultracontext.model import Message
@@ -18,6 +19,11 @@ def extras(record: MaskedRecord, message: Message) -> Extras:
     parts = listing(mapping(event.get("message")).get("content"))
     found = [_image(mapping(part)) for part in parts]
     return Extras(images=tuple(image for image in found if image is not None))
+
+
+def summarises(message: Message) -> bool:
+    """What a compaction leaves in place of the turns before it."""
+    return message.event_type in COMPACTIONS
 
 
 def _image(part: dict[str, Any]) -> Image | None:
