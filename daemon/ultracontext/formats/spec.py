@@ -234,3 +234,5 @@ class AgentSpec:
     Asked for prompts and results that tell of pictures, and for thoughts."""
     opening: Callable[[str], tuple[str, ...]] | None = None
     """First prompt → the command that starts the program with it, in the folder where it runs."""
+    summarises: Callable[[Message], bool] | None = None
+    """Whether a `system` message is the summary that a compaction left; without it: none is."""

@@ -163,6 +163,8 @@ class Limits:
     """Most pictures of a conversation, the newest ones; the rest become their notes."""
     image_bytes: int = 5 << 20
     """Of one picture, before base64."""
+    image_pixels: int | None = None
+    """Of one picture's longer side, where its head tells it."""
     image_types: frozenset[str] = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
     result_images: bool = False
     """Whether a tool result may hold pictures."""

@@ -39,7 +39,7 @@ class Facts:
 
     def __init__(self) -> None:
         self.parent: str | None = None
-        self.relation: Literal["subagent", "fork"] | None = None
+        self.relation: Literal["subagent", "fork", "switch"] | None = None
         self._name: str | None = None
         self._own_title: str | None = None
         self._prompt: str | None = None
@@ -83,6 +83,12 @@ class Facts:
             traits={} if self._entrypoint is None else {"entrypoint": self._entrypoint},
             unknown=dict(self._unknown),
         )
+
+    def note_origin(self, mark: Any) -> None:
+        """The session that a switch made this one of."""
+        origin = text_or_none(mapping(mark).get("session_id"))
+        if origin is not None:
+            self.parent, self.relation = origin, "switch"
 
     def count(self, messages: list[Message], unknown: list[str]) -> None:
         """Counts what a record gave."""

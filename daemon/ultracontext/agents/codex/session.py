@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ultracontext.agents.codex.changes import changed
 from ultracontext.agents.codex.instant import utc
-from ultracontext.agents.codex.line import Dict, as_dict, as_text
+from ultracontext.agents.codex.line import MARK, Dict, as_dict, as_text
 from ultracontext.formats import Changes
 from ultracontext.model import Base, Message, SessionFacts
 
@@ -122,6 +122,10 @@ class Session:
         if parent is not None:
             self.subagent = True
             facts.relation, facts.parent_session = "subagent", parent or None
+            return
+        origin = as_text(as_dict(payload.get(MARK)).get("session_id"))
+        if origin:
+            facts.relation, facts.parent_session = "switch", origin
             return
         source = thread or as_text(payload.get("forked_from_id"))
         if source and source != self.id:
