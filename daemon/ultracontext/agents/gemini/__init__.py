@@ -5,7 +5,7 @@ Written from runs of the programs 0.24.5, 0.29.0 and 0.61.0 (`compat.MET`).
 
 from ultracontext.agents.gemini.assign import GeminiAssigner
 from ultracontext.agents.gemini.compat import COMPAT, MET
-from ultracontext.agents.gemini.extras import extras
+from ultracontext.agents.gemini.extras import extras, summarises
 from ultracontext.agents.gemini.layout import classify, roots
 from ultracontext.agents.gemini.lineage import relate
 from ultracontext.agents.gemini.listing import listing, lookups
@@ -29,6 +29,7 @@ SPEC = AgentSpec(
     writer=GeminiWriter,
     compat=COMPAT,
     extras=extras,
+    summarises=summarises,
     opening=opening,
 )
 

@@ -77,7 +77,7 @@ class GeminiWriter:
             files=(*files, FileWrite(path=path, data=data)),
             source=path,
             command=_command(conversation, target),
-            expected=tuple(entry for entry in entries if not entry.note),
+            expected=tuple(_as_read(entries)),
             losses=(Loss(kind="text_safety", count=saved),) if saved else (),
         )
 
@@ -196,6 +196,17 @@ def _call(call: Entry, result: Entry | None) -> dict[str, Any]:
         "timestamp": _iso((result or call).timestamp),
         "resultDisplay": text,
     }
+
+
+def _as_read(entries: Sequence[Entry]) -> Iterator[Entry]:
+    """What our reader gives: no notes, and each call with its result behind it."""
+    results = {entry.call_id: entry for entry in entries if entry.kind == "tool_result"}
+    for entry in entries:
+        if entry.kind == "tool_result" or entry.note:
+            continue
+        yield entry
+        if entry.kind == "tool_call" and entry.call_id in results:
+            yield results[entry.call_id]
 
 
 # ---- ids -----------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ Written from runs of the programs 2026.7.35 and 2026.9.6 (`compat.MET`).
 
 from ultracontext.agents.openclaw.assign import OpenClawAssigner
 from ultracontext.agents.openclaw.compat import COMPAT, MET
-from ultracontext.agents.openclaw.extras import extras
+from ultracontext.agents.openclaw.extras import extras, summarises
 from ultracontext.agents.openclaw.layout import classify, roots
 from ultracontext.agents.openclaw.lineage import relate
 from ultracontext.agents.openclaw.listing import listing, lookups
@@ -30,6 +30,7 @@ SPEC = AgentSpec(
     writer=OpenClawWriter,
     compat=COMPAT,
     extras=extras,
+    summarises=summarises,
     opening=opening,
 )
 

@@ -85,7 +85,7 @@ class OpenClawWriter:
             )
         ]
         if self._rows:
-            steps.append(_import(target))
+            steps.append(_import(target, key))
         return WritePlan(
             session_id=target.session_id,
             files=(FileWrite(path=path, data=_lines(conversation, target, entries)),),
@@ -120,12 +120,15 @@ def _indexed(text: Any) -> bool:
         return True
 
 
-def _import(target: Target) -> RunProgram:
+def _import(target: Target, key: str) -> RunProgram:
+    program = target.program or "openclaw"
     words = ("doctor", "--session-sqlite", "import", "--session-sqlite-agent", AGENT, "--json")
     return RunProgram(
-        argv=(target.program or "openclaw", *words),
+        argv=(program, *words),
         environment={"OPENCLAW_STATE_DIR": str(target.root)},
         timeout_seconds=IMPORT_SECONDS,
+        hint="Stop its gateway (`openclaw gateway stop`) and what else of it runs, and try again",
+        undo=(program, "sessions", "delete", key, "--agent", AGENT, "--yes"),
         backup=(STORE, STATE),
     )
 
