@@ -267,6 +267,8 @@ class RunProgram:
     environment: Mapping[str, str] = field(default_factory=dict)
     """Added to the person's own."""
     timeout_seconds: float = 60.0
+    hint: str = ""
+    """What a person does when the program refuses."""
     undo: tuple[str, ...] = ()
     """The command that takes it back; empty = nothing does."""
     backup: tuple[str, ...] = ()

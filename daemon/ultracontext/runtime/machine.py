@@ -35,6 +35,7 @@ ACROSS = 256
 PROBED = 20
 DEEPEST = 16
 WINDOW_BYTES = 64 << 20
+MOST_ANSWERS = 5000
 LARGEST_BYTES = 2 << 30
 
 
@@ -104,7 +105,9 @@ class LocalMachine:
         queries: dict[str, dict[str, str]] = {}
         for lookup in lookups:
             path = os.fspath(root / lookup.path)
-            if lookup.sql is None:
+            if "*" in lookup.path:
+                found[lookup.name] = _texts(root, lookup.path)
+            elif lookup.sql is None:
                 found[lookup.name] = _text(path)
             else:
                 queries.setdefault(path, {})[lookup.name] = lookup.sql
@@ -299,6 +302,12 @@ def _text(path: str) -> str | None:
             return read_at(descriptor, 0, NEED_LIMIT_BYTES).decode("utf-8", "replace")
     except OSError:
         return None
+
+
+def _texts(root: Path, pattern: str) -> dict[str, str]:
+    paths = [path for path, _ in zip(root.glob(pattern), range(MOST_ANSWERS), strict=False)]
+    texts = {path.relative_to(root).as_posix(): _text(os.fspath(path)) for path in sorted(paths)}
+    return {path: text for path, text in texts.items() if text is not None}
 
 
 def _decompressed(data: bytes) -> bytes:

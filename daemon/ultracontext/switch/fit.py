@@ -251,8 +251,11 @@ def _id(call_id: str, limits: Limits) -> str:
 
 
 def _legal(text: str, pattern: str, longest: int) -> str:
-    """Characters that the pattern does not take by themselves become `_`."""
-    return "".join(c if re.fullmatch(pattern, c) else "_" for c in text)[:longest].strip("_")
+    """Characters that the pattern does not take by themselves become `_`; as long as it allows."""
+    made = "".join(c if re.fullmatch(pattern, c) else "_" for c in text)[:longest].strip("_")
+    while made and not re.fullmatch(pattern, made):
+        made = made[:-1]
+    return made
 
 
 def _result(entry: Entry, limits: Limits, lost: Counter[LossKind]) -> Entry:
@@ -276,23 +279,32 @@ def cut(text: str, longest: int) -> str:
 def _as_text(
     entries: list[Entry], names: Mapping[str, str], lost: Counter[LossKind]
 ) -> list[Entry]:
-    """Calls of tools that the target would drop: what was called and what came of it."""
+    """Calls of tools that the target would drop: what was called and what came of it, behind the
+    calls and results that stood beside them."""
     made: list[Entry] = []
-    gone: set[str] = set()
+    texts: list[Entry] = []
+    answers = {e.call_id: e for e in entries if e.kind == "tool_result"}
+    kept = {e.call_id for e in entries if e.kind == "tool_call" and e.name in names}
+    before = ""
     for entry in entries:
-        if entry.kind == "tool_call" and entry.name in names:
-            made.append(replace(entry, name=names[entry.name]))
-        elif entry.kind == "tool_call":
-            gone.add(entry.call_id)
+        if entry.kind != "tool_result" and (entry.kind != "tool_call" or before == "tool_result"):
+            made += texts  # a batch of calls and results has ended
+            texts = []
+        before = entry.kind
+        if entry.kind == "tool_call" and entry.call_id not in kept:
             lost["tool"] += 1
-            made.append(_told(entry, f"[called {entry.name}] {_json(entry.input)}"))
-        elif entry.kind == "tool_result" and entry.call_id in gone:
-            made.append(_told(entry, f"[result of {entry.name}]\n{entry.text}"))
-        elif entry.kind == "tool_result":
-            made.append(replace(entry, name=names.get(entry.name, entry.name)))
+            texts += _as_texts(entry, answers[entry.call_id])
+        elif entry.kind in ("tool_call", "tool_result"):
+            if entry.call_id in kept:
+                made.append(replace(entry, name=names.get(entry.name, entry.name)))
         else:
             made.append(entry)
-    return made
+    return [*made, *texts]
+
+
+def _as_texts(call: Entry, result: Entry) -> Iterator[Entry]:
+    yield _told(call, f"[called {call.name}] {_json(call.input)}")
+    yield _told(result, f"[result of {call.name}]\n{result.text}")
 
 
 def _told(entry: Entry, text: str) -> Entry:

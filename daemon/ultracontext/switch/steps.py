@@ -157,7 +157,7 @@ def perform(root: Path, step: Step) -> None:
     elif isinstance(step, SqlRows):
         _rows(resolved(root, step.path), step)
     else:
-        run(step.argv, step.environment, step.timeout_seconds)
+        run(step.argv, step.environment, step.timeout_seconds, step.hint)
     failpoint("switch_stepped")
 
 
@@ -294,7 +294,7 @@ def transact(path: Path, work: Any) -> None:
         ) from error  # fmt: skip
 
 
-def run(argv: Sequence[str], environment: Mapping[str, str], seconds: float) -> str:
+def run(argv: Sequence[str], environment: Mapping[str, str], seconds: float, hint: str = "") -> str:
     """Runs an agent's own command; gives what it printed. Raises SwitchError."""
     try:
         done = subprocess.run(  # noqa: S603  # an agent's own command, by the plan of its writer
@@ -306,5 +306,5 @@ def run(argv: Sequence[str], environment: Mapping[str, str], seconds: float) -> 
     except OSError as error:
         raise SwitchError(f"{argv[0]} cannot be run: {error.strerror}", code="program") from error
     if done.returncode:
-        raise SwitchError(f"{argv[0]} ended with {done.returncode}", code="program")
+        raise SwitchError(f"{argv[0]} ended with {done.returncode}", code="program", hint=hint)
     return done.stdout.decode("utf-8", "replace")
