@@ -40,7 +40,9 @@ def talk(driver: Driver) -> dict[str, list[Step]]:
             Step(text="Once more.", call=driver.shell_call("look2", "cat note.txt | wc -c")),
             Step(text="It says heliotrope."),
         ],
-        "größe 日本": [Step(text='größe 日本 🙂\nand a second line with `code` and a \\ backslash')],
+        "größe 日本": [
+            Step(text="größe 日本 🙂\nand a second line with `code` and a \\ backslash")
+        ],
         "Now read": [
             Step(text="I try.", call=driver.shell_call("look3", f"cat {MISSING}")),
             Step(text="There is no such file."),
@@ -122,32 +124,39 @@ class Matrix:
     def run(self, source: Program, target: Program) -> Outcome:
         """Switches, resumes, and gives what the target sent along with the new prompt."""
         came = self.source(source)
-        folder = self.base / f"{source.name}-to-{target.name}"
+        folder = self.base / f"to-{target.name}"
+        used = folder.exists()
         with ModelServer(dialect=DRIVERS[target.agent].dialect) as model:
             driver = driver_for(target, folder, self.project, model)
             driver.prepare()
-            warm_up(driver, model)
-            switched = self.switch(came, driver)
-            driver.own(folder)
-            model.script.turns["Now tell me"] = [Step(text=AGAIN_ANSWER)]
-            seen = len(model.requests)
             try:
-                result = driver.run_turn(AGAIN, resume=switched["session_id"])
+                if not used:
+                    warm_up(driver, model)
+                return self._go_on(came, driver, model)
             finally:
                 driver.end()
-            assert result.code == 0, (result.err[-2000:], result.out[-2000:])
-            turns = [r for r in model.requests[seen:] if r.turn]
-            assert turns, "the program asked nothing"
-            return Outcome(
-                switched=switched, history=turns[0].before("Now tell me"),
-                answered=AGAIN_ANSWER in result.out, session_id=driver.session_id(result),
-                unscripted=len(model.unscripted),
-            )  # fmt: skip
+
+    def _go_on(self, came: Recorded, driver: Driver, model: ModelServer) -> Outcome:
+        switched = self.switch(came, driver)
+        driver.own(driver.home)
+        model.script.turns["Now tell me"] = [Step(text=AGAIN_ANSWER)]
+        seen = len(model.requests)
+        result = driver.run_turn(AGAIN, resume=switched["session_id"])
+        assert result.code == 0, (result.err[-2000:], result.out[-2000:])
+        turns = [r for r in model.requests[seen:] if r.turn]
+        assert turns, "the program asked nothing"
+        return Outcome(
+            switched=switched, history=turns[0].before("Now tell me"),
+            answered=AGAIN_ANSWER in result.out, session_id=driver.session_id(result),
+            unscripted=len(model.unscripted),
+        )  # fmt: skip
 
     def switch(self, came: Recorded, driver: Driver) -> dict[str, Any]:
         """By the command line, as a person does it."""
         home = Home(driver.home)
-        home.uc.mkdir(exist_ok=True)
+        home.uc = self.base / f"uc-{driver.program.name}"  # ours, where the program is another's
+        home.env["ULTRACONTEXT_HOME"] = str(home.uc)
+        home.uc.mkdir(exist_ok=True, mode=0o700)
         slug, own = driver.program.agent, came.program.agent
         root = Path(str(known()[slug].roots({}, driver.home)[0]))
         roots = {own: [came.root]}
@@ -195,11 +204,11 @@ def cells() -> list[Cell]:
 
 def fixed() -> list[Cell]:
     """Two sources for each target, so that each program is a source and a target twice."""
-    chosen = []
-    for number, target in enumerate(targets()):
-        for step in (1, 4):
-            chosen.append((PROGRAMS[(number + step) % len(PROGRAMS)], target))
-    return chosen
+    return [
+        (PROGRAMS[(number + step) % len(PROGRAMS)], target)
+        for number, target in enumerate(targets())
+        for step in (1, 4)
+    ]
 
 
 def name_of(cell: Cell) -> str:
