@@ -25,6 +25,7 @@ EVERY_DAY, CAPTURE, UPKEEP = "Every day", "Capture", "Upkeep"
 ENTRIES = {
     "sessions": Entry(EVERY_DAY, f"{_COMMANDS}.sessions", "Captured sessions, newest first."),
     "show": Entry(EVERY_DAY, f"{_COMMANDS}.show", "One session: typed, answered and done."),
+    "switch": Entry(EVERY_DAY, f"{_COMMANDS}.switch", "Continue a session in another agent."),
     "status": Entry(EVERY_DAY, f"{_COMMANDS}.status", "Whether the daemon runs, and how it is."),
     "demo": Entry(EVERY_DAY, f"{_COMMANDS}.demo", "Plays recorded samples into a temporary home."),
     "daemon": Entry(CAPTURE, f"{_COMMANDS}.daemon", "Run, start, stop, restart, status, logs."),

@@ -42,7 +42,7 @@ class Wanted:
 
 def draw(session: MaskedSession, wanted: Wanted) -> Drawn:
     """All entries of a session, in order."""
-    chosen = session.whole if wanted.full else session.live
+    chosen = session.whole if wanted.full else _with_waiting(session)
     drawn = Drawn()
     drawn.lost["compacted"] = 0 if wanted.full else _compacted(session, chosen)
     results = _results(chosen)
@@ -65,6 +65,19 @@ def draw(session: MaskedSession, wanted: Wanted) -> Drawn:
     _flush(session, batch, results, drawn)
     drawn.lost["orphan"] += sum(map(len, results.values()))
     return drawn
+
+
+def _with_waiting(session: MaskedSession) -> list[Message]:
+    """What the model would get, and the prompts that it never got: an error came in between, for
+    which some agents take the prompt back."""
+    kept = {message.id for message in session.live}
+    waiting: list[Message] = []
+    for message in reversed(session.messages):
+        if message.kind == "user" and message.id not in kept and "branch" not in message.metadata:
+            waiting.insert(0, message)
+        elif message.kind not in ("system", "meta"):
+            break
+    return [*session.live, *waiting]
 
 
 def _compacted(session: MaskedSession, chosen: list[Message]) -> int:

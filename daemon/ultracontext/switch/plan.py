@@ -175,11 +175,13 @@ def elsewhere(session: MaskedSession, remotes: Mapping[str, Sequence[str]]) -> s
 
     `remotes`: remote → folders."""
     remote = session.facts.git_remote
-    folders = [f for f in remotes.get(_remote(remote), ()) if Path(f).is_dir()] if remote else []
+    folders = (
+        [f for f in remotes.get(same_remote(remote), ()) if Path(f).is_dir()] if remote else []
+    )
     return folders[0] if len(set(folders)) == 1 else None
 
 
-def _remote(text: str | None) -> str:
+def same_remote(text: str | None) -> str:
     """`git@host:a/b.git` and `https://host/a/b` are one."""
     if not text:
         return ""

@@ -1,0 +1,68 @@
+"""The real programs go on with what we wrote, and send the whole history to their model."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from real_agents import Program, missing
+from real_agents.driver import ORDINARY_USER
+from real_agents.programs import INSTALL, folder
+from switch_matrix import CALLS, SAID, Cell, Matrix, cells, fixed, name_of, note_outcome
+
+pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
+
+CHOSEN = cells() if os.environ.get("UC_MATRIX") == "all" else fixed()
+
+
+@pytest.fixture(scope="module")
+def matrix() -> Iterator[Matrix]:
+    with tempfile.TemporaryDirectory(prefix="uc-matrix-") as made:
+        matrix = Matrix(base=Path(made).resolve())
+        matrix.prepare()
+        yield matrix
+
+
+@pytest.mark.parametrize("cell", CHOSEN, ids=name_of)
+def test_history_arrives(matrix: Matrix, cell: Cell) -> None:
+    for program in cell:
+        present(program)
+    try:
+        check(matrix, cell)
+    except BaseException:
+        note_outcome(cell, passed=False)
+        raise
+    note_outcome(cell, passed=True)
+
+
+def check(matrix: Matrix, cell: Cell) -> None:
+    outcome = matrix.run(*cell)
+    switched = outcome.switched
+    assert missing(outcome.history, SAID) == []
+    kinds = Counter(entry.kind for entry in outcome.history)
+    told = {loss["kind"]: loss["count"] for loss in switched["losses"]}
+    assert switched["tool_calls"] == CALLS
+    assert kinds["tool_call"] == kinds["tool_result"] == CALLS - told.get("tool", 0)
+    called = [entry.call_id for entry in outcome.history if entry.kind == "tool_call"]
+    answered = [entry.call_id for entry in outcome.history if entry.kind == "tool_result"]
+    assert called == answered
+    assert not set(told) & {"orphan", "tool_output_cut", "text_safety", "other"}, told
+    assert outcome.answered
+    assert outcome.session_id == switched["session_id"]
+    assert outcome.unscripted == 0
+
+
+def present(program: Program) -> None:
+    for part in program.required():
+        if not part.installed:
+            absent(f"{part.name} is not in {folder()}; get it by {INSTALL} {part.name}")
+
+
+def absent(reason: str) -> None:
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"{reason} ({ORDINARY_USER})")
+    pytest.skip(reason)
