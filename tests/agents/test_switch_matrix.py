@@ -51,6 +51,8 @@ def check(matrix: Matrix, cell: Cell) -> None:
     answered = [entry.call_id for entry in outcome.history if entry.kind == "tool_result"]
     assert called == answered
     assert not set(told) & {"orphan", "tool_output_cut", "text_safety", "other"}, told
+    assert outcome.measured.missing == []
+    assert told == dict(outcome.measured.lost)
     assert outcome.answered
     assert outcome.session_id == switched["session_id"]
     assert outcome.unscripted == 0

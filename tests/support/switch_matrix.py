@@ -17,10 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from blackbox import Home
+from losses import Measure, measure
 from real_agents import DRIVERS, PROGRAMS, Driver, Entry, ModelServer, Program, Step, driver_for
+from real_agents.driver import ORDINARY_USER
 from real_agents.programs import EVERYTHING
+from recordings import redactor
 
 from ultracontext.agents import known
+from ultracontext.runtime.machine import LocalMachine
+from ultracontext.switch.session import MaskedSession
 
 NOTE = "the note says heliotrope"
 MISSING = "no-such-file.txt"
@@ -68,6 +73,13 @@ class Recorded:
     root: Path
     session_id: str
 
+    def read(self) -> MaskedSession:
+        """As its agent's reader gives it."""
+        slug = self.program.agent
+        machine = LocalMachine(known(), {slug: [self.root]}, redactor())
+        read = (session for file in machine.files([slug]) for session in machine.read(file))
+        return next(session for session in read if session.session_id == self.session_id)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
@@ -75,6 +87,8 @@ class Outcome:
 
     switched: dict[str, Any]
     history: Sequence[Entry]
+    measured: Measure
+    """What did not arrive."""
     answered: bool
     session_id: str
     unscripted: int
@@ -145,8 +159,10 @@ class Matrix:
         assert result.code == 0, (result.err[-2000:], result.out[-2000:])
         turns = [r for r in model.requests[seen:] if r.turn]
         assert turns, "the program asked nothing"
+        history, read = turns[0].before("Now tell me"), came.read()
         return Outcome(
-            switched=switched, history=turns[0].before("Now tell me"),
+            switched=switched, history=history,
+            measured=measure(read.messages, read.live, history),
             answered=AGAIN_ANSWER in result.out, session_id=driver.session_id(result),
             unscripted=len(model.unscripted),
         )  # fmt: skip
@@ -166,8 +182,9 @@ class Matrix:
             for name, found in roots.items()
         ]
         (home.uc / "config.toml").write_text("\n".join(lines), encoding="utf-8")
+        driver.own(driver.home)
         node = next((p.executable for p in EVERYTHING if p.agent == driver.program.needs), None)
-        bins = [driver.program.executable.parent, *([node.parent] if node else [])]
+        bins = [self.borrowed(driver), *([node.parent] if node else [])]
         done = subprocess.run(
             home.command(
                 "switch", slug, "--from", own, "--session", came.session_id, "--cwd",
@@ -175,11 +192,28 @@ class Matrix:
                 "--yes", "--json",
             ),
             env=home.env | {"PATH": f"{':'.join(map(str, bins))}:{os.environ['PATH']}"},
-            cwd=self.project, capture_output=True, text=True, timeout=120, check=False,
+            cwd=self.project, capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         found: dict[str, Any] = json.loads(done.stdout)
         return found
+
+    def borrowed(self, driver: Driver) -> Path:
+        """The folder of the program. Root's is a script that runs it as the ordinary user, who
+        gets all files of the home first: some refuse root, and what root has made."""
+        program = driver.program.executable
+        if os.getuid() != 0:
+            return program.parent
+        folder = self.base / f"bin-{driver.program.name}"
+        folder.mkdir(exist_ok=True)
+        script = folder / program.name
+        script.write_text(
+            f"#!/bin/sh\nchown -R {ORDINARY_USER}: {driver.home}\n"
+            f'exec runuser -u {ORDINARY_USER} -- {program} "$@"\n',
+            encoding="utf-8",
+        )
+        script.chmod(0o755)
+        return folder
 
 
 def warm_up(driver: Driver, model: ModelServer) -> None:
