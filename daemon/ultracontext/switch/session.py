@@ -82,7 +82,7 @@ class MaskedSession:
         return [
             m
             for m in self.messages
-            if m.kind != "meta" and _kept(m) and not self.summarises(m) and not ours(m.text)
+            if m.kind != "meta" and _kept(m) and not self.summarises(m) and not _note(m)
         ]
 
     @cached_property
@@ -93,7 +93,7 @@ class MaskedSession:
         if isinstance(reader, LiveReader):
             with suppress(Exception):
                 found = reader.live(messages, self.record)
-        return [m for m in found if m.kind != "meta" and _kept(m) and not ours(m.text)]
+        return [m for m in found if m.kind != "meta" and _kept(m) and not _note(m)]
 
     def record(self, name: str) -> MaskedRecord | None:
         """The record that a message was made of."""
@@ -142,6 +142,11 @@ class MaskedSession:
         )
         copy.__dict__["_read"] = (reader, messages, merged)
         return copy
+
+
+def _note(message: Message) -> bool:
+    """What an earlier switch said itself. In place of a result it is one."""
+    return message.kind == "user" and ours(message.text)
 
 
 def _kept(message: Message) -> bool:
