@@ -26,6 +26,9 @@ ENTRIES = {
     "sessions": Entry(EVERY_DAY, f"{_COMMANDS}.sessions", "Captured sessions, newest first."),
     "show": Entry(EVERY_DAY, f"{_COMMANDS}.show", "One session: typed, answered and done."),
     "switch": Entry(EVERY_DAY, f"{_COMMANDS}.switch", "Continue a session in another agent."),
+    "restore": Entry(EVERY_DAY, f"{_COMMANDS}.restore", "Write stored sessions back."),
+    "heal": Entry(EVERY_DAY, f"{_COMMANDS}.heal", "A clean copy of a session that fails."),
+    "relocate": Entry(EVERY_DAY, f"{_COMMANDS}.relocate", "A project folder moved."),
     "status": Entry(EVERY_DAY, f"{_COMMANDS}.status", "Whether the daemon runs, and how it is."),
     "demo": Entry(EVERY_DAY, f"{_COMMANDS}.demo", "Plays recorded samples into a temporary home."),
     "daemon": Entry(CAPTURE, f"{_COMMANDS}.daemon", "Run, start, stop, restart, status, logs."),
@@ -34,7 +37,7 @@ ENTRIES = {
     "redact": Entry(CAPTURE, f"{_COMMANDS}.redact", "Mask text, or --check files for secrets."),
     "secrets": Entry(CAPTURE, f"{_COMMANDS}.secrets", "Which secrets were found where, by mask."),
     "setup": Entry(CAPTURE, f"{_COMMANDS}.setup", "Put `ultracontext` on the PATH (--link)."),
-    "compat": Entry(UPKEEP, f"{_COMMANDS}.compat", "Versions of the agents (--check)."),
+    "compat": Entry(UPKEEP, f"{_COMMANDS}.compat", "What is read and written, and the proof."),
 }
 LazyGroup.entries = ENTRIES
 

@@ -81,7 +81,7 @@ def carry_out(at: Desk, order: Order, planned: Planned, operation: str = "switch
         show(planned, command, None, order, [*planned.notes, "nothing was written (--dry-run)"])
         return 0
     notes = planned.notes
-    known = None if order.force or operation != "switch" else unchanged(at, planned)
+    known = None if order.force or operation == "heal" else unchanged(at, planned)
     if known is not None:
         row, command = known, again(known, planned)
         notes = [*notes, "nothing was added since it was written: this is the same session"]
@@ -147,13 +147,18 @@ def again(row: Row, planned: Planned) -> Command:
 
 # ---- which session -------------------------------------------------------------------------------
 def chosen(at: Desk, order: Order, spec: AgentSpec) -> MaskedSession:
-    from ultracontext.switch import choose, git
-
     agents = [order.source] if order.source else list(at.agents)
     if order.session is not None:
         return at.find(order.session, agents, unmasked=order.unmasked)
     if order.source is None:
         agents = [slug for slug in agents if slug != spec.slug]
+    return chosen_here(at, order, agents)
+
+
+def chosen_here(at: Desk, order: Order, agents: list[str]) -> MaskedSession:
+    """The newest of the folder; asks where two are at work."""
+    from ultracontext.switch import choose, git
+
     folder = at.place.absolute(order.cwd or current_folder(at))
     machine = at.open_machine if order.unmasked else at.machine
     now = datetime.now(UTC)
@@ -370,7 +375,7 @@ def switch_all(order: Order) -> int:
         if since is not None and moment(session.newest_turn) < since:
             continue
         results.append(_one_of_all(at, order, session, spec, found, batch))
-    return _sum_up(results, batch, order)
+    return sum_up(results, batch, order)
 
 
 def _one_of_all(
@@ -390,7 +395,7 @@ def _one_of_all(
     return head | body | {"state": "planned" if row is None else "written"}
 
 
-def _sum_up(results: list[dict[str, Any]], batch: str, order: Order) -> int:
+def sum_up(results: list[dict[str, Any]], batch: str, order: Order) -> int:
     states = [one["state"] for one in results]
     written = states.count("written")
     totals: dict[str, int] = {}

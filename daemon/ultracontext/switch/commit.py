@@ -150,7 +150,7 @@ def clean_up(ledger: Ledger, now: datetime) -> list[Row]:
     """Takes back what a writer that died had begun. For `doctor` and the next switch."""
     found = ledger.stranded(now - STRANDED_AFTER)
     for row in found:
-        left = take_back([*_temporaries(row), *row.done])
+        left = take_back([*row.done, *_temporaries(row)])
         row.state, row.reason = "failed", "; ".join(["its writer died", *left])
         ledger.put(row)
     return found

@@ -45,6 +45,8 @@ class Wish:
     """`faithful`, or `text`: thoughts as text."""
     pending: bool = True
     """Whether an unanswered last prompt goes to the command."""
+    proofs: bool = True
+    """Whether thoughts that the same agent's service can verify are kept as they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +84,9 @@ def fit(
 ) -> Fitted:
     """Everything in one go. A session in which nothing was said gives a conversation of a note."""
     wanted = Wanted(
-        full=wish.full, thinking=wish.fidelity == "text", proofs=same_agent and limits.reasoning
+        full=wish.full,
+        thinking=wish.fidelity == "text",
+        proofs=wish.proofs and same_agent and limits.reasoning,
     )
     drawn = draw(session, wanted)
     lost = drawn.lost

@@ -11,7 +11,8 @@ from ultracontext.model import Message
 from ultracontext.redaction import MaskedRecord
 
 COMPACTED = "compacted"
-SUMMARY = "compaction_summary"
+SUMMARIES = ("/compaction_summary", "/compaction.summary")
+"""By the form of the text, and by the label that 0.171 gives it."""
 
 
 def extras(record: MaskedRecord, message: Message) -> Extras:
@@ -28,7 +29,7 @@ def extras(record: MaskedRecord, message: Message) -> Extras:
 
 def summarises(message: Message) -> bool:
     """A `compacted` record, or the user's item that it left in the history."""
-    return message.event_type == COMPACTED or message.event_type.endswith(f"/{SUMMARY}")
+    return message.event_type == COMPACTED or message.event_type.endswith(SUMMARIES)
 
 
 def _images(parts: list[object]) -> Iterator[Image]:
