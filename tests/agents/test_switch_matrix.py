@@ -12,11 +12,9 @@ import pytest
 from real_agents import Program, missing
 from real_agents.driver import ORDINARY_USER
 from real_agents.programs import INSTALL, folder
-from switch_matrix import CALLS, SAID, Cell, Matrix, cells, fixed, name_of, note_outcome
+from switch_matrix import CALLS, SAID, Cell, Matrix, chosen, name_of, note_outcome
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
-
-CHOSEN = cells() if os.environ.get("UC_MATRIX") == "all" else fixed()
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +25,7 @@ def matrix() -> Iterator[Matrix]:
         yield matrix
 
 
-@pytest.mark.parametrize("cell", CHOSEN, ids=name_of)
+@pytest.mark.parametrize("cell", chosen(), ids=name_of)
 def test_history_arrives(matrix: Matrix, cell: Cell) -> None:
     for program in cell:
         present(program)

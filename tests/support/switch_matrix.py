@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from blackbox import Home
+from evidence import unproven
 from losses import Measure, measure
 from real_agents import DRIVERS, PROGRAMS, Driver, Entry, ModelServer, Program, Step, driver_for
 from real_agents.driver import ORDINARY_USER
@@ -243,6 +244,23 @@ def fixed() -> list[Cell]:
         for number, target in enumerate(targets())
         for step in (1, 4)
     ]
+
+
+def chosen() -> list[Cell]:
+    """`UC_MATRIX=all`: all; `fixed`: two for each target; else these, and all that changed since
+    they were run last."""
+    which = os.environ.get("UC_MATRIX", "changed")
+    if which == "all":
+        return cells()
+    always = fixed()
+    if which == "fixed":
+        return always
+    return [cell for cell in cells() if cell in always or changed(cell)]
+
+
+def changed(cell: Cell) -> bool:
+    source, target = cell
+    return unproven(source.agent, source.version, target.agent, target.version)
 
 
 def name_of(cell: Cell) -> str:
