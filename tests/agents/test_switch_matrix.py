@@ -9,18 +9,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from real_agents import Program, missing
+from real_agents import PROGRAMS, Program, missing
 from real_agents.driver import ORDINARY_USER
 from real_agents.programs import INSTALL, folder
-from switch_matrix import CALLS, SAID, Cell, Matrix, chosen, name_of, note_outcome
+from switch_matrix import CALLS, SAID, SECRET, Cell, Matrix, chosen, name_of, note_outcome
+from written import PNG
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")
 def matrix() -> Iterator[Matrix]:
+    """`UC_MATRIX_FOLDER` names a folder that is kept, so that a run can go on where one ended."""
+    kept = os.environ.get("UC_MATRIX_FOLDER")
     with tempfile.TemporaryDirectory(prefix="uc-matrix-") as made:
-        matrix = Matrix(base=Path(made).resolve())
+        matrix = Matrix(base=Path(kept or made).resolve())
         matrix.prepare()
         yield matrix
 
@@ -38,7 +41,8 @@ def test_history_arrives(matrix: Matrix, cell: Cell) -> None:
 
 
 def check(matrix: Matrix, cell: Cell) -> None:
-    outcome = matrix.run(*cell)
+    source, target = cell
+    outcome = matrix.run(matrix.source(source), target)
     switched = outcome.switched
     assert missing(outcome.history, SAID) == []
     kinds = Counter(entry.kind for entry in outcome.history)
@@ -54,6 +58,19 @@ def check(matrix: Matrix, cell: Cell) -> None:
     assert outcome.answered
     assert outcome.session_id == switched["session_id"]
     assert outcome.unscripted == 0
+
+
+@pytest.mark.parametrize("target", PROGRAMS, ids=lambda program: program.name)
+def test_odd_things_arrive_or_are_told_of(matrix: Matrix, target: Program) -> None:
+    present(target)
+    outcome = matrix.run(matrix.odd(), target)
+    told = {loss["kind"]: loss["count"] for loss in outcome.switched["losses"]}
+    assert outcome.measured.missing == []
+    assert told == dict(outcome.measured.lost)
+    assert SECRET not in outcome.sent
+    assert "[redacted:" in outcome.sent
+    assert PNG in outcome.sent
+    assert outcome.answered
 
 
 def present(program: Program) -> None:

@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from real_agents.conversation import Entry, strings
 
 from ultracontext.model import Message
+from ultracontext.switch.fit import safe_text
 
-MASK = re.compile(r"\[redacted:[a-z0-9-]{1,40}(?::[0-9a-f]{8})?\]")
+MASK = re.compile(r"\[redacted:([a-z0-9-]{1,40})(?::[0-9a-f]{8})?\]")
+NOTE = re.compile(r"\n?\[image [a-z]+/[a-z0-9.+-]+, \d+ bytes\]\n?")
+"""Stands for a picture in a text, where the picture itself is not carried."""
 GUARD = "\u200b"
 
 
@@ -35,9 +38,15 @@ def measure(
     said = ("user", "assistant", "tool_call", "tool_result")
     kept = {message.id for message in live}
     found.lost["compacted"] = sum(m.kind in said and m.id not in kept for m in settled)
-    _Search(history, found, _outputs(live)).all(live)
+    plain = [replace(entry, text=unprinted(entry.text)) for entry in history]
+    _Search(plain, found, _outputs(live)).all(live)
     found.lost += Counter()
     return found
+
+
+def unprinted(text: str) -> str:
+    """Masks without their fingerprints: these differ from installation to installation."""
+    return MASK.sub(r"[redacted:\1]", text)
 
 
 def _outputs(messages: Sequence[Message]) -> dict[str, Message]:
@@ -75,13 +84,18 @@ class _Search:
 
     def text(self, message: Message) -> None:
         kinds = ("user",) if message.kind == "user" else ("assistant",)
-        at = self.find(message.text, kinds, max(self.place, self.least))
+        safe = safe_text(message.text) or ""
+        notes = [note.strip() for note in NOTE.findall(safe)]
+        text = unprinted(NOTE.sub("", safe))
+        at = self.find(text, kinds, max(self.place, self.least))
         if at is None:
             self.found.missing.append(f"{message.kind}: {message.text[:60]!r}")
             return
         self.found.lost["mask"] += len(MASK.findall(message.text))
-        if f"{GUARD}{message.text}" in self.history[at].text:
-            self.found.lost["text_safety"] += 1
+        self.found.lost["text_safety"] += safe != message.text
+        told = " ".join(entry.text for entry in self.history)
+        self.found.lost["image"] += sum(note in told for note in notes)
+        self.found.lost["text_safety"] += f"{GUARD}{text}" in self.history[at].text
 
     def find(self, text: str, kinds: tuple[str, ...], start: int) -> int | None:
         """Moves on to the entry that holds the text, and behind the text in it."""
@@ -96,7 +110,7 @@ class _Search:
     def call(self, message: Message) -> None:
         tool = message.tool
         assert tool is not None
-        wanted = [line for line in strings(tool.input).split("\n") if line.strip()]
+        wanted = [line for line in unprinted(strings(tool.input)).split("\n") if line.strip()]
         for n in range(self.place, len(self.history)):
             entry = self.history[n]
             if entry.kind == "tool_call" and n not in self.used and _holds(entry.text, wanted):
@@ -113,7 +127,7 @@ class _Search:
         tool = message.tool
         assert tool is not None
         answer = self.outputs.get(tool.call_id)
-        output = _output(message if answer is None else answer)
+        output = unprinted_or_none(_output(message if answer is None else answer))
         name = self.history[place].call_id
         for n in range(place + 1, len(self.history)):
             entry = self.history[n]
@@ -138,11 +152,12 @@ class _Search:
         assert tool is not None
         self.found.lost["tool"] += 1
         answer = self.outputs.get(tool.call_id)
-        output = _output(message if answer is None else answer) or ""
+        output = unprinted_or_none(_output(message if answer is None else answer))
+        self.found.lost["orphan"] += output is None
         texts = [e.text for e in self.history[self.place :] if e.kind == "assistant"]
         if not any(tool.name in text and _holds(text, wanted) for text in texts):
             self.found.missing.append(f"call of {tool.name}, also not as text")
-        elif not any(output in text for text in texts):
+        elif not any((output or "") in text for text in texts):
             self.found.missing.append(f"result of {tool.name}, also not as text")
 
     def thought(self, message: Message) -> None:
@@ -160,6 +175,10 @@ def _output(message: Message) -> str | None:
     if tool.output is None:
         return None
     return tool.output if isinstance(tool.output, str) else message.text
+
+
+def unprinted_or_none(text: str | None) -> str | None:
+    return None if text is None else unprinted(text)
 
 
 def _holds(text: str, wanted: Sequence[str]) -> bool:

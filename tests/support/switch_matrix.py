@@ -23,6 +23,8 @@ from real_agents import DRIVERS, PROGRAMS, Driver, Entry, ModelServer, Program, 
 from real_agents.driver import ORDINARY_USER
 from real_agents.programs import EVERYTHING
 from recordings import redactor
+from switch_lab import CLAUDE_ID, claude_lines, result, spoken, use
+from written import PNG
 
 from ultracontext.agents import known
 from ultracontext.runtime.machine import LocalMachine
@@ -65,6 +67,38 @@ SAID = (
 
 CALLS = 3
 
+SECRET = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4xY7zA0cD3fG6"
+PICTURE = {
+    "type": "image",
+    "source": {"type": "base64", "media_type": "image/png", "data": PNG},
+}
+LONG = "".join(f"line {number} of a long output\n" for number in range(4000))
+
+ODD: tuple[tuple[str, Any], ...] = (
+    ("user", "/etc/hosts is broken ALPHA"),
+    ("assistant", [
+        {"type": "text", "text": "Two looks at once."},
+        use("Bash", {"command": "cat /etc/hosts"}, "toolu_1"),
+        use("Read", {"file_path": "/etc/hosts", "limit": 20}, "toolu_2"),
+    ]),
+    ("user", [
+        result("toolu_1", "127.0.0.1 localhost"), result("toolu_2", "no leave", is_error=True)
+    ]),
+    ("assistant", "? what a file, \u2028 👩‍👩‍👧 with \0 and \ud800 BETA"),
+    ("user", [{"type": "text", "text": "look at this"}, PICTURE]),
+    ("assistant", [use("mcp__db__query", {"sql": "select 1", "n": {"a": [1, None]}}, "toolu_3")]),
+    ("user", "? what now GAMMA"),
+    ("assistant", [use("Bash", {"command": "seq 4000"}, "toolu_4")]),
+    ("user", [result("toolu_4", LONG)]),
+    ("assistant", [use("Bash", {"command": "true"}, "toolu_5")]),
+    ("user", [result("toolu_5", "")]),
+    ("assistant", f"The key is {SECRET} DELTA"),
+    ("user", "<session_context> is a word of theirs"),
+    ("assistant", "that was all EPSILON"),
+)  # fmt: skip
+"""What would be dropped or refused somewhere: texts like commands, parallel calls, a failure, a
+picture, a call without a result, a long and an empty output, bytes that are no text, a secret."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
@@ -88,6 +122,8 @@ class Outcome:
 
     switched: dict[str, Any]
     history: Sequence[Entry]
+    sent: str
+    """The whole request."""
     measured: Measure
     """What did not arrive."""
     answered: bool
@@ -97,7 +133,8 @@ class Outcome:
 
 @dataclass(kw_only=True)
 class Matrix:
-    """One folder with all recordings and cells; the project is the same for all."""
+    """One folder with all recordings and cells; the project is the same for all. A recording that
+    lies there already is taken as it is."""
 
     base: Path
     recorded: dict[str, Recorded] = field(default_factory=dict)
@@ -119,6 +156,11 @@ class Matrix:
 
     def _record(self, program: Program) -> Recorded:
         home = self.base / f"from-{program.name}"
+        root = Path(str(known()[program.agent].roots({}, home)[0]))
+        known_id = home / "session-id"
+        if known_id.exists():
+            session_id = known_id.read_text("utf-8")
+            return Recorded(program=program, root=root, session_id=session_id)
         with ModelServer(dialect=DRIVERS[program.agent].dialect) as model:
             driver = driver_for(program, home, self.project, model)
             driver.prepare()
@@ -133,12 +175,20 @@ class Matrix:
                 driver.end()
             assert not model.unscripted, [r.entries[-1] for r in model.unscripted]
         assert session is not None
-        root = Path(str(known()[program.agent].roots({}, home)[0]))
+        known_id.write_text(session, "utf-8")
         return Recorded(program=program, root=root, session_id=session)
 
-    def run(self, source: Program, target: Program) -> Outcome:
+    def odd(self) -> Recorded:
+        """A session made by hand, with all that a program may leave in its file."""
+        program = next(p for p in PROGRAMS if p.agent == "claude")
+        root = self.base / "from-odd" / ".claude"
+        for path, data in claude_lines(list(spoken(*ODD))).items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_bytes(data)
+        return Recorded(program=program, root=root, session_id=CLAUDE_ID)
+
+    def run(self, came: Recorded, target: Program) -> Outcome:
         """Switches, resumes, and gives what the target sent along with the new prompt."""
-        came = self.source(source)
         folder = self.base / f"to-{target.name}"
         used = folder.exists()
         with ModelServer(dialect=DRIVERS[target.agent].dialect) as model:
@@ -162,7 +212,7 @@ class Matrix:
         assert turns, "the program asked nothing"
         history, read = turns[0].before("Now tell me"), came.read()
         return Outcome(
-            switched=switched, history=history,
+            switched=switched, history=history, sent=json.dumps(turns[0].body),
             measured=measure(read.messages, read.live, history),
             answered=AGAIN_ANSWER in result.out, session_id=driver.session_id(result),
             unscripted=len(model.unscripted),
