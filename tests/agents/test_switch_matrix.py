@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from real_agents import Program, missing
+from real_agents import missing
 from real_agents.driver import ORDINARY_USER
 from real_agents.programs import INSTALL, folder
-from switch_matrix import CALLS, SAID, Cell, Matrix, cells, fixed, name_of, note_outcome
+from switch_matrix import Cell, Matrix, Source, cells, fixed, name_of, note_outcome
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
@@ -42,21 +42,23 @@ def test_history_arrives(matrix: Matrix, cell: Cell) -> None:
 def check(matrix: Matrix, cell: Cell) -> None:
     outcome = matrix.run(*cell)
     switched = outcome.switched
-    assert missing(outcome.history, SAID) == []
+    came = outcome.came
+    assert missing(outcome.history, came.said) == []
     kinds = Counter(entry.kind for entry in outcome.history)
     told = {loss["kind"]: loss["count"] for loss in switched["losses"]}
-    assert switched["tool_calls"] == CALLS
-    assert kinds["tool_call"] == kinds["tool_result"] == CALLS - told.get("tool", 0)
+    assert switched["tool_calls"] == came.calls
+    assert kinds["tool_call"] == kinds["tool_result"] == came.calls - told.get("tool", 0)
     called = [entry.call_id for entry in outcome.history if entry.kind == "tool_call"]
     answered = [entry.call_id for entry in outcome.history if entry.kind == "tool_result"]
     assert called == answered
-    assert not set(told) & {"orphan", "tool_output_cut", "text_safety", "other"}, told
+    assert told.get("orphan", 0) == came.orphans
+    assert not set(told) & {"tool_output_cut", "text_safety", "other"}, told
     assert outcome.answered
     assert outcome.session_id == switched["session_id"]
     assert outcome.unscripted == 0
 
 
-def present(program: Program) -> None:
+def present(program: Source) -> None:
     for part in program.required():
         if not part.installed:
             absent(f"{part.name} is not in {folder()}; get it by {INSTALL} {part.name}")

@@ -19,8 +19,11 @@ from typing import Any
 from blackbox import Home
 from real_agents import DRIVERS, PROGRAMS, Driver, Entry, ModelServer, Program, Step, driver_for
 from real_agents.programs import EVERYTHING
+from recordings import lay_out, redactor
 
 from ultracontext.agents import known
+from ultracontext.runtime.machine import LocalMachine
+from ultracontext.switch.session import by_session
 
 NOTE = "the note says heliotrope"
 MISSING = "no-such-file.txt"
@@ -61,12 +64,35 @@ CALLS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Fixture:
+    """A recording of a program that cannot be run here."""
+
+    agent: str
+    version: str
+    recording: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.agent}-{self.version}"
+
+    def required(self) -> list[Program]:
+        return []
+
+
+FIXTURES = (Fixture(agent="cursor", version="2026.09", recording="cli-store-db"),)
+Source = Program | Fixture
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
     """A session that a real program wrote."""
 
-    program: Program
+    program: Source
     root: Path
     session_id: str
+    said: Sequence[str] = SAID
+    calls: int = CALLS
+    orphans: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +104,7 @@ class Outcome:
     answered: bool
     session_id: str
     unscripted: int
+    came: Recorded
 
 
 @dataclass(kw_only=True)
@@ -96,11 +123,28 @@ class Matrix:
         self.project.mkdir(exist_ok=True)
         (self.project / "note.txt").write_text(f"{NOTE}\n", encoding="utf-8")
 
-    def source(self, program: Program) -> Recorded:
+    def source(self, program: Source) -> Recorded:
         """Recorded once."""
         if program.name not in self.recorded:
-            self.recorded[program.name] = self._record(program)
+            self.recorded[program.name] = (
+                self._lay(program) if isinstance(program, Fixture) else self._record(program)
+            )
         return self.recorded[program.name]
+
+    def _lay(self, fixture: Fixture) -> Recorded:
+        """What its reader makes of it is what has to arrive."""
+        root = Path(str(known()[fixture.agent].roots({}, self.base / f"from-{fixture.name}")[0]))
+        lay_out(fixture.agent, fixture.recording, root)
+        machine = LocalMachine(known(), {fixture.agent: [root]}, redactor())
+        found = by_session(s for f in machine.files([fixture.agent]) for s in machine.read(f))
+        session = max(found, key=lambda one: len(one.live))
+        said = [m.text for m in session.live if m.kind in ("user", "assistant")]
+        calls = [m for m in session.live if m.kind == "tool_call" and m.tool]
+        orphans = sum(m.tool is not None and m.tool.output is None for m in calls)
+        return Recorded(
+            program=fixture, root=root, session_id=session.session_id, said=said,
+            calls=len(calls), orphans=orphans,
+        )  # fmt: skip
 
     def _record(self, program: Program) -> Recorded:
         home = self.base / f"from-{program.name}"
@@ -121,7 +165,7 @@ class Matrix:
         root = Path(str(known()[program.agent].roots({}, home)[0]))
         return Recorded(program=program, root=root, session_id=session)
 
-    def run(self, source: Program, target: Program) -> Outcome:
+    def run(self, source: Source, target: Program) -> Outcome:
         """Switches, resumes, and gives what the target sent along with the new prompt."""
         came = self.source(source)
         folder = self.base / f"to-{target.name}"
@@ -148,7 +192,7 @@ class Matrix:
         return Outcome(
             switched=switched, history=turns[0].before("Now tell me"),
             answered=AGAIN_ANSWER in result.out, session_id=driver.session_id(result),
-            unscripted=len(model.unscripted),
+            unscripted=len(model.unscripted), came=came,
         )  # fmt: skip
 
     def switch(self, came: Recorded, driver: Driver) -> dict[str, Any]:
@@ -190,7 +234,7 @@ def warm_up(driver: Driver, model: ModelServer) -> None:
 
 
 # ---- cells and evidence --------------------------------------------------------------------------
-Cell = tuple[Program, Program]
+Cell = tuple[Source, Program]
 
 
 def targets() -> list[Program]:
@@ -199,7 +243,8 @@ def targets() -> list[Program]:
 
 
 def cells() -> list[Cell]:
-    return [(source, target) for target in targets() for source in PROGRAMS]
+    sources: list[Source] = [*PROGRAMS, *FIXTURES]
+    return [(source, target) for target in targets() for source in sources]
 
 
 def fixed() -> list[Cell]:
