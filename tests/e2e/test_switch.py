@@ -123,7 +123,7 @@ def test_json_has_the_promised_shape_and_list_and_undo_go_with_it(person: Person
     assert row["from"]["context_id"].startswith("ctx_")
     assert person.run("switch", "undo", found["undo"]).code == 0
     assert not Path(found["path"]).exists()
-    assert [p for p in (person.path / ".codex").rglob("*")] == []
+    assert list((person.path / ".codex").rglob("*")) == []
     assert person.run("switch", "undo", found["undo"]).code == 1
 
 
@@ -201,10 +201,15 @@ def test_an_unanswered_prompt_is_sent_by_the_printed_command(person: Person) -> 
 def test_a_record_that_is_being_written_is_waited_for(person: Person) -> None:
     talk(person, ago=timedelta(seconds=1))
     (file,) = (person.path / ".claude").rglob("*.jsonl")
-    line = (
-        '{"type":"assistant","uuid":"z","parentUuid":"a3","timestamp":"%s","message":{"role":'
-        '"assistant","id":"mz","content":[{"type":"text","text":"the end of it"}]}}\n'
-    ) % datetime.now(UTC).isoformat()
+    answer = {
+        "type": "assistant", "uuid": "z", "parentUuid": "a3",
+        "timestamp": datetime.now(UTC).isoformat(),
+        "message": {
+            "role": "assistant", "id": "mz",
+            "content": [{"type": "text", "text": "the end of it"}],
+        },
+    }  # fmt: skip
+    line = json.dumps(answer) + "\n"
     with file.open("a") as out:
         out.write(line[:90])
     import threading
@@ -292,7 +297,8 @@ def test_unmasked_needs_a_yes_and_is_recorded(person: Person) -> None:
     assert KEY in Path(found["path"]).read_text()
     (row,) = [r for r in person.run("switch", "list", "--json").data if r["unmasked"]]
     assert row["session_id"] == found["session_id"]
-    audit = [json.loads(line) for line in (person.home / "state/audit.jsonl").open()]
+    lines = (person.home / "state/audit.jsonl").read_text().splitlines()
+    audit = [json.loads(line) for line in lines]
     assert [e["unmasked"] for e in audit if e["action"] == "switch"][-1] is True
     ours = [p for p in person.home.rglob("*") if p.is_file()]
     assert not any(KEY.encode() in p.read_bytes() for p in ours)
@@ -328,7 +334,7 @@ def test_all_writes_each_once_and_one_undo_takes_all_back(person: Person) -> Non
     assert done.code == 1
     states = sorted(one["state"] for one in done.data["sessions"])
     assert states == ["failed", "written", "written"]
-    again = here(person, *TO_CODEX, "--all", "--project", "app", "--json")
+    again = here(person, *TO_CODEX, "--all", "--project", ".", "--json")
     assert again.code == 0
     assert {one["state"] for one in again.data["sessions"]} == {"unchanged"}
     assert person.run("switch", "undo", done.data["undo"]).code == 0

@@ -22,13 +22,13 @@ from losses import Measure, measure
 from real_agents import DRIVERS, PROGRAMS, Driver, Entry, ModelServer, Program, Step, driver_for
 from real_agents.driver import ORDINARY_USER
 from real_agents.programs import EVERYTHING
-from recordings import redactor
+from recordings import lay_out, redactor
 from switch_lab import CLAUDE_ID, claude_lines, result, spoken, use
 from written import PNG
 
 from ultracontext.agents import known
 from ultracontext.runtime.machine import LocalMachine
-from ultracontext.switch.session import MaskedSession
+from ultracontext.switch.session import MaskedSession, by_session
 
 NOTE = "the note says heliotrope"
 MISSING = "no-such-file.txt"
@@ -101,18 +101,41 @@ picture, a call without a result, a long and an empty output, bytes that are no 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Fixture:
+    """A recording of a program that cannot be run here."""
+
+    agent: str
+    version: str
+    recording: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.agent}-{self.version}"
+
+    def required(self) -> list[Program]:
+        return []
+
+
+FIXTURES = (Fixture(agent="cursor", version="2026.09", recording="cli-store-db"),)
+Source = Program | Fixture
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
     """A session that a real program wrote."""
 
-    program: Program
+    program: Source
     root: Path
     session_id: str
+    said: Sequence[str] = SAID
+    calls: int = CALLS
+    orphans: int = 0
 
     def read(self) -> MaskedSession:
         """As its agent's reader gives it."""
         slug = self.program.agent
         machine = LocalMachine(known(), {slug: [self.root]}, redactor())
-        read = (session for file in machine.files([slug]) for session in machine.read(file))
+        read = by_session(s for file in machine.files([slug]) for s in machine.read(file))
         return next(session for session in read if session.session_id == self.session_id)
 
 
@@ -129,6 +152,7 @@ class Outcome:
     answered: bool
     session_id: str
     unscripted: int
+    came: Recorded
 
 
 @dataclass(kw_only=True)
@@ -148,11 +172,28 @@ class Matrix:
         self.project.mkdir(exist_ok=True)
         (self.project / "note.txt").write_text(f"{NOTE}\n", encoding="utf-8")
 
-    def source(self, program: Program) -> Recorded:
+    def source(self, program: Source) -> Recorded:
         """Recorded once."""
         if program.name not in self.recorded:
-            self.recorded[program.name] = self._record(program)
+            self.recorded[program.name] = (
+                self._lay(program) if isinstance(program, Fixture) else self._record(program)
+            )
         return self.recorded[program.name]
+
+    def _lay(self, fixture: Fixture) -> Recorded:
+        """What its reader makes of it is what has to arrive."""
+        root = Path(str(known()[fixture.agent].roots({}, self.base / f"from-{fixture.name}")[0]))
+        lay_out(fixture.agent, fixture.recording, root)
+        machine = LocalMachine(known(), {fixture.agent: [root]}, redactor())
+        found = by_session(s for f in machine.files([fixture.agent]) for s in machine.read(f))
+        session = max(found, key=lambda one: len(one.live))
+        said = [m.text for m in session.live if m.kind in ("user", "assistant")]
+        calls = [m for m in session.live if m.kind == "tool_call" and m.tool]
+        orphans = sum(m.tool is not None and m.tool.output is None for m in calls)
+        return Recorded(
+            program=fixture, root=root, session_id=session.session_id, said=said,
+            calls=len(calls), orphans=orphans,
+        )  # fmt: skip
 
     def _record(self, program: Program) -> Recorded:
         home = self.base / f"from-{program.name}"
@@ -215,7 +256,7 @@ class Matrix:
             switched=switched, history=history, sent=json.dumps(turns[0].body),
             measured=measure(read.messages, read.live, history),
             answered=AGAIN_ANSWER in result.out, session_id=driver.session_id(result),
-            unscripted=len(model.unscripted),
+            unscripted=len(model.unscripted), came=came,
         )  # fmt: skip
 
     def switch(self, came: Recorded, driver: Driver) -> dict[str, Any]:
@@ -275,7 +316,7 @@ def warm_up(driver: Driver, model: ModelServer) -> None:
 
 
 # ---- cells and evidence --------------------------------------------------------------------------
-Cell = tuple[Program, Program]
+Cell = tuple[Source, Program]
 
 
 def targets() -> list[Program]:
@@ -284,7 +325,8 @@ def targets() -> list[Program]:
 
 
 def cells() -> list[Cell]:
-    return [(source, target) for target in targets() for source in PROGRAMS]
+    sources: list[Source] = [*PROGRAMS, *FIXTURES]
+    return [(source, target) for target in targets() for source in sources]
 
 
 def fixed() -> list[Cell]:

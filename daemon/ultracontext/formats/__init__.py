@@ -3,6 +3,7 @@
 from ultracontext.formats.changes import MOST_FILES, Changes, patched
 from ultracontext.formats.evidence import Breaks, Compat, Reads, Run, Writes
 from ultracontext.formats.listing import Listing, ListingFacts, Lookup
+from ultracontext.formats.proof import Proof
 from ultracontext.formats.spec import (
     AgentSpec,
     Assigner,
@@ -71,6 +72,7 @@ __all__ = [
     "Need",
     "Origin",
     "Probe",
+    "Proof",
     "PutKey",
     "Query",
     "Reads",

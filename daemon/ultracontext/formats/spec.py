@@ -16,6 +16,7 @@ import msgspec
 
 from ultracontext.formats.evidence import Compat
 from ultracontext.formats.listing import Judge, Lookups
+from ultracontext.formats.proof import Proof
 from ultracontext.formats.writing import Extras, Writer
 from ultracontext.model import Base, Message, MessageId, SessionFacts
 from ultracontext.redaction import MaskedRecord
@@ -236,3 +237,5 @@ class AgentSpec:
     """First prompt → the command that starts the program with it, in the folder where it runs."""
     summarises: Callable[[Message], bool] | None = None
     """Whether a `system` message is the summary that a compaction left; without it: none is."""
+    proof: Proof | None = None
+    """How `compat prove` runs the program."""

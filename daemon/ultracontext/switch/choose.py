@@ -10,7 +10,7 @@ from pathlib import Path
 from ultracontext.errors import NotFoundError, WriteRefusedError
 from ultracontext.switch.entries import EPOCH, moment
 from ultracontext.switch.machine import Machine, SourceFile
-from ultracontext.switch.session import MaskedSession
+from ultracontext.switch.session import MaskedSession, by_session
 
 LIVE = timedelta(minutes=10)
 """Two sessions with turns since then are both at work."""
@@ -65,15 +65,24 @@ def in_folder(
             if belongs(session, names):
                 found.append(session)
                 best = max(best, moment(session.newest_turn))
-    return _without_copies(sorted(found, key=lambda s: moment(s.newest_turn), reverse=True))
+    whole = by_session(found)
+    return _without_copies(sorted(whole, key=lambda s: moment(s.newest_turn), reverse=True))
 
 
 def every(machine: Machine, agents: Collection[str], now: datetime) -> Iterator[MaskedSession]:
-    """All sessions that somebody talked in, newest file first."""
-    for file in machine.files(agents):
-        for session in machine.read(file, wait_seconds=_wait(file, now)):
-            if talked(session):
-                yield session
+    """All sessions that somebody talked in, newest file first; what lies in several files of one
+    name comes once."""
+    files = machine.files(agents)
+    named: dict[tuple[str, str], list[SourceFile]] = {}
+    for file in files:
+        if file.hint is not None:
+            named.setdefault((file.spec.slug, file.hint), []).append(file)
+    for file in files:
+        parts = named.get((file.spec.slug, file.hint or ""), [file])
+        if parts[0] is not file:
+            continue
+        read = [s for part in parts for s in machine.read(part, wait_seconds=_wait(part, now))]
+        yield from (session for session in by_session(read) if talked(session))
 
 
 def belongs(session: MaskedSession, names: Collection[str]) -> bool:
@@ -126,16 +135,16 @@ def by_name(machine: Machine, name: str, agents: Collection[str]) -> MaskedSessi
 
 
 def _named(machine: Machine, files: Iterable[SourceFile], name: str) -> MaskedSession | None:
-    found: dict[tuple[str, str], MaskedSession] = {}
+    met: list[MaskedSession] = []
     for file in files:
         for session in machine.read(file, wait_seconds=WAIT_SECONDS):
-            if session.session_id == name:
-                return session
-            if session.session_id.startswith(name) and len(name) >= SHORTEST_PREFIX:
-                found.setdefault((session.spec.slug, session.session_id), session)
+            prefix = session.session_id.startswith(name) and len(name) >= SHORTEST_PREFIX
+            if prefix or session.session_id == name:
+                met.append(session)
+    found = by_session([s for s in met if s.session_id == name] or met)
     if len(found) > 1:
-        raise AmbiguousError(list(found.values()))
-    return next(iter(found.values()), None)
+        raise AmbiguousError(found)
+    return found[0] if found else None
 
 
 def by_path(machine: Machine, path: Path, agents: Collection[str]) -> MaskedSession:

@@ -7,7 +7,7 @@ unmasked ones (`redaction.unmasked`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -147,6 +147,29 @@ class MaskedSession:
 def _note(message: Message) -> bool:
     """What an earlier switch said itself. In place of a result it is one."""
     return message.kind == "user" and ours(message.text)
+
+
+def merged(parts: Sequence[MaskedSession]) -> MaskedSession:
+    """One session that lies in several sources, newest first: their records, each once."""
+    newest = parts[0]
+    if len(parts) == 1:
+        return newest
+    known: dict[str, Fed] = {}
+    for part in reversed(parts):
+        for one in part.records:
+            known.setdefault(one[1], one)
+    return MaskedSession.of(
+        newest.spec, newest.session_id, known.values(), path=newest.path,
+        context_id=newest.context_id, masked=newest.masked,
+    )  # fmt: skip
+
+
+def by_session(parts: Iterable[MaskedSession]) -> list[MaskedSession]:
+    """Parts of the same session put together, in the order in which they are met."""
+    found: dict[tuple[str, str], list[MaskedSession]] = {}
+    for part in parts:
+        found.setdefault((part.spec.slug, part.session_id), []).append(part)
+    return [merged(one) for one in found.values()]
 
 
 def _kept(message: Message) -> bool:

@@ -10,6 +10,7 @@ from ultracontext.agents.claude.extras import extras, summarises
 from ultracontext.agents.claude.layout import classify, roots
 from ultracontext.agents.claude.lineage import relate
 from ultracontext.agents.claude.listing import listing, lookups
+from ultracontext.agents.claude.proof import PROOF
 from ultracontext.agents.claude.reader import ClaudeReader, folder_of
 from ultracontext.agents.claude.writer import ClaudeWriter
 from ultracontext.formats import AgentSpec
@@ -34,6 +35,7 @@ SPEC = AgentSpec(
     compat=COMPAT,
     extras=extras,
     summarises=summarises,
+    proof=PROOF,
     opening=lambda prompt: ("claude", prompt),
 )
 

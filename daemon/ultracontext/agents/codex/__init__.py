@@ -6,6 +6,7 @@ from ultracontext.agents.codex.demo import DEMO
 from ultracontext.agents.codex.extras import extras, summarises
 from ultracontext.agents.codex.layout import FILES, FOLDERS, classify, roots
 from ultracontext.agents.codex.listing import listing, lookups
+from ultracontext.agents.codex.proof import PROOF
 from ultracontext.agents.codex.reader import Reader, folder_of
 from ultracontext.agents.codex.writer import CodexWriter
 from ultracontext.formats import AgentSpec
@@ -29,6 +30,7 @@ SPEC = AgentSpec(
     compat=COMPAT,
     extras=extras,
     summarises=summarises,
+    proof=PROOF,
     opening=lambda prompt: ("codex", prompt),
 )
 

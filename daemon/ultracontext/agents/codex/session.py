@@ -123,9 +123,11 @@ class Session:
             self.subagent = True
             facts.relation, facts.parent_session = "subagent", parent or None
             return
-        origin = as_text(as_dict(payload.get(MARK)).get("session_id"))
+        mark = as_dict(payload.get(MARK))
+        origin = as_text(mark.get("session_id"))
         if origin:
             facts.relation, facts.parent_session = "switch", origin
+            facts.parent_agent = as_text(mark.get("from")) or None
             return
         source = thread or as_text(payload.get("forked_from_id"))
         if source and source != self.id:
@@ -182,6 +184,7 @@ class Session:
             updated_at=facts.updated_at,
             messages=self.messages,
             parent_session=facts.parent_session,
+            parent_agent=facts.parent_agent,
             relation=facts.relation,
             base=facts.base,
             tokens=sum(usage.get(key, 0) for key in SPENT),

@@ -9,6 +9,7 @@ from ultracontext.agents.gemini.extras import extras, summarises
 from ultracontext.agents.gemini.layout import classify, roots
 from ultracontext.agents.gemini.lineage import relate
 from ultracontext.agents.gemini.listing import listing, lookups
+from ultracontext.agents.gemini.proof import PROOF
 from ultracontext.agents.gemini.reader import GeminiReader
 from ultracontext.agents.gemini.writer import GeminiWriter, opening
 from ultracontext.formats import AgentSpec
@@ -30,6 +31,7 @@ SPEC = AgentSpec(
     compat=COMPAT,
     extras=extras,
     summarises=summarises,
+    proof=PROOF,
     opening=opening,
 )
 

@@ -29,6 +29,7 @@ class Facts:
         self.delegated = False
         self._parent: str | None = None
         self._origin: str | None = None
+        self._origin_agent: str | None = None
         self._tag: str | None = None
         self._summary: str | None = None
         self._model: tuple[str, str] | None = None
@@ -59,6 +60,7 @@ class Facts:
             updated_at=self._updated,
             messages=timeline.shown,
             parent_session=self._parent or self._origin,
+            parent_agent=None if self._parent else self._origin_agent,
             relation="subagent" if self.delegated else "switch" if self._origin else None,
             lineage_key=None if self.delegated or prompt is None else _key(prompt),
             tokens=sum(timeline.usage.get(kind, 0) for kind in SPENT),
@@ -91,7 +93,9 @@ class Facts:
         summary = settings.get("summary")
         if type(summary) is str and summary.strip():
             self._summary = one_line(summary)
-        self._origin = self._origin or identifier(mapping(settings.get(MARK)).get("session_id"))
+        mark = mapping(settings.get(MARK))
+        self._origin = self._origin or identifier(mark.get("session_id"))
+        self._origin_agent = self._origin_agent or identifier(mark.get("from"))
         if settings.get("kind") == "subagent":
             self.delegated = True
         self.project.note_hash(source, settings.get("projectHash"))

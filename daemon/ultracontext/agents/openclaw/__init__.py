@@ -9,6 +9,7 @@ from ultracontext.agents.openclaw.extras import extras, summarises
 from ultracontext.agents.openclaw.layout import classify, roots
 from ultracontext.agents.openclaw.lineage import relate
 from ultracontext.agents.openclaw.listing import listing, lookups
+from ultracontext.agents.openclaw.proof import PROOF
 from ultracontext.agents.openclaw.reader import OpenClawReader, folder_of
 from ultracontext.agents.openclaw.writer import OpenClawWriter, opening
 from ultracontext.formats import AgentSpec
@@ -31,6 +32,7 @@ SPEC = AgentSpec(
     compat=COMPAT,
     extras=extras,
     summarises=summarises,
+    proof=PROOF,
     opening=opening,
 )
 

@@ -150,6 +150,7 @@ class Facts:
         origin = identifier(mark.get("session_id"))
         if origin is not None:
             self._found.parent_session, self._found.relation = origin, "switch"
+            self._found.parent_agent = identifier(mark.get("from"))
 
     def _note_answer(self, message: dict[str, Any]) -> None:
         if message.get("role") != "assistant":

@@ -208,7 +208,7 @@ def _save(
             dump(facts),
             readers.reader_digest(update.agent),
             column(facts.project_path),
-            captured_context_id(update.agent, parent) if parent else None,
+            captured_context_id(facts.parent_agent or update.agent, parent) if parent else None,
             column(parent),
             facts.relation,
             sane_time(parse_time(facts.started_at)),
