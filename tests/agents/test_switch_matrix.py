@@ -9,25 +9,37 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from real_agents import missing
+from real_agents import PROGRAMS, Program, missing
 from real_agents.driver import ORDINARY_USER
 from real_agents.programs import INSTALL, folder
-from switch_matrix import Cell, Matrix, Source, cells, fixed, name_of, note_outcome
+from switch_matrix import (
+    CALLS,
+    SAID,
+    SECRET,
+    Cell,
+    Fixture,
+    Matrix,
+    Source,
+    chosen,
+    name_of,
+    note_outcome,
+)
+from written import PNG
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
-
-CHOSEN = cells() if os.environ.get("UC_MATRIX") == "all" else fixed()
 
 
 @pytest.fixture(scope="module")
 def matrix() -> Iterator[Matrix]:
+    """`UC_MATRIX_FOLDER` names a folder that is kept, so that a run can go on where one ended."""
+    kept = os.environ.get("UC_MATRIX_FOLDER")
     with tempfile.TemporaryDirectory(prefix="uc-matrix-") as made:
-        matrix = Matrix(base=Path(made).resolve())
+        matrix = Matrix(base=Path(kept or made).resolve())
         matrix.prepare()
         yield matrix
 
 
-@pytest.mark.parametrize("cell", CHOSEN, ids=name_of)
+@pytest.mark.parametrize("cell", chosen(), ids=name_of)
 def test_history_arrives(matrix: Matrix, cell: Cell) -> None:
     for program in cell:
         present(program)
@@ -40,22 +52,38 @@ def test_history_arrives(matrix: Matrix, cell: Cell) -> None:
 
 
 def check(matrix: Matrix, cell: Cell) -> None:
-    outcome = matrix.run(*cell)
+    source, target = cell
+    outcome = matrix.run(matrix.source(source), target)
     switched = outcome.switched
-    came = outcome.came
-    assert missing(outcome.history, came.said) == []
+    by_hand = isinstance(source, Fixture)
+    assert by_hand or missing(outcome.history, SAID) == []
     kinds = Counter(entry.kind for entry in outcome.history)
     told = {loss["kind"]: loss["count"] for loss in switched["losses"]}
-    assert switched["tool_calls"] == came.calls
-    assert kinds["tool_call"] == kinds["tool_result"] == came.calls - told.get("tool", 0)
+    calls = switched["tool_calls"]
+    assert calls == (1 if by_hand else CALLS)
+    assert kinds["tool_call"] == kinds["tool_result"] == calls - told.get("tool", 0)
     called = [entry.call_id for entry in outcome.history if entry.kind == "tool_call"]
     answered = [entry.call_id for entry in outcome.history if entry.kind == "tool_result"]
     assert called == answered
-    assert told.get("orphan", 0) == came.orphans
-    assert not set(told) & {"tool_output_cut", "text_safety", "other"}, told
+    assert not set(told) & {"orphan", "tool_output_cut", "text_safety", "other"}, told
+    assert outcome.measured.missing == []
+    assert told == dict(outcome.measured.lost)
     assert outcome.answered
     assert outcome.session_id == switched["session_id"]
     assert outcome.unscripted == 0
+
+
+@pytest.mark.parametrize("target", PROGRAMS, ids=lambda program: program.name)
+def test_odd_things_arrive_or_are_told_of(matrix: Matrix, target: Program) -> None:
+    present(target)
+    outcome = matrix.run(matrix.odd(), target)
+    told = {loss["kind"]: loss["count"] for loss in outcome.switched["losses"]}
+    assert outcome.measured.missing == []
+    assert told == dict(outcome.measured.lost)
+    assert SECRET not in outcome.sent
+    assert "[redacted:" in outcome.sent
+    assert PNG in outcome.sent
+    assert outcome.answered
 
 
 def present(program: Source) -> None:

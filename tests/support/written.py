@@ -42,7 +42,7 @@ PNG = (
 )
 PICTURE = Image(media_type="image/png", data=PNG, size_bytes=70, note="[image image/png, 70 bytes]")
 
-Seen = tuple[list[tuple[str, str]], list[tuple[Any, ...]]]
+Seen = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]
 
 
 def entry(kind: EntryKind, text: str = "", **more: Any) -> Entry:
@@ -122,8 +122,11 @@ def read_back(agent: str, plan: WritePlan) -> tuple[list[Message], SessionFacts]
 def seen(messages: Iterable[Message], notes: Iterable[str] = ()) -> Seen:
     """`notes` are texts that nobody typed; they are left out, as a switch leaves them out."""
     unsaid = set(notes)
-    said = [(m.kind, m.text) for m in messages if m.kind in ("user", "assistant")]
-    calls, texts = [], 0
+    said: list[tuple[Any, ...]] = [
+        (m.kind, m.text) for m in messages if m.kind in ("user", "assistant")
+    ]
+    calls: list[tuple[Any, ...]] = []
+    texts = 0
     answers = {m.tool.call_id: m for m in messages if m.kind == "tool_result" and m.tool}
     for message in messages:
         if message.kind in ("user", "assistant") and message.text not in unsaid:
@@ -138,9 +141,12 @@ def seen(messages: Iterable[Message], notes: Iterable[str] = ()) -> Seen:
 
 
 def wanted(entries: Sequence[Entry]) -> Seen:
-    said = [(e.kind, _worded(e)) for e in entries if e.kind in ("user", "assistant")]
+    said: list[tuple[Any, ...]] = [
+        (e.kind, e.text) for e in entries if e.kind in ("user", "assistant")
+    ]
     answers = {e.call_id: e for e in entries if e.kind == "tool_result"}
-    calls, texts = [], 0
+    calls: list[tuple[Any, ...]] = []
+    texts = 0
     for one in entries:
         texts += one.kind in ("user", "assistant")
         if one.kind == "tool_call":
@@ -148,10 +154,6 @@ def wanted(entries: Sequence[Entry]) -> Seen:
             given = _plain(dict(one.input))
             calls.append((texts, one.name, given, answer.text, answer.is_error))
     return said, calls
-
-
-def _worded(one: Entry) -> str:
-    return one.text
 
 
 def _plain(value: Any) -> str:
@@ -163,7 +165,7 @@ def notes(told: Conversation) -> list[str]:
 
 
 # ---- at random -----------------------------------------------------------------------------------
-SAFE = st.characters(exclude_categories=("Cs",), exclude_characters="\0")
+SAFE = st.characters(codec="utf-8", exclude_characters="\0")
 OPENINGS = st.sampled_from(
     ["", "/", "?", " /x", "\n? ", "<session_context>", "\u200b", "\u200b/", "<state_snapshot>",
      "<command-name>", "[Request interrupted", "# AGENTS.md instructions", "\ufeff", "@", "-", "!"]

@@ -273,7 +273,10 @@ class RunProgram:
     """The command that takes it back; empty = nothing does."""
     backup: tuple[str, ...] = ()
     """Files below the root that it changes, with all that lies beside them under the same name
-    (`-wal`, `-shm`): copied aside before, and put back when the plan fails afterwards."""
+    (`-wal`, `-shm`): copied aside before, put back when the plan fails afterwards, and when it is
+    undone while nobody has changed them since."""
+    makes: tuple[str, ...] = ()
+    """Folders below the root: the files that it makes there are removed with the rest."""
 
 
 Step = AppendLine | PutKey | SqlRows | RunProgram

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sqlite3
 from collections.abc import Sequence
@@ -15,7 +16,9 @@ from ultracontext.errors import WriteRefusedError
 from ultracontext.switch.done import Done, SwitchError
 from ultracontext.switch.steps import (
     ABSENT,
+    digest_of,
     document,
+    fresh,
     member,
     put,
     replace,
@@ -24,35 +27,72 @@ from ultracontext.switch.steps import (
     transact,
 )
 
+PROGRAM_SECONDS = 60.0
 
-def take_back(done: Sequence[Done], *, keep_grown: bool = True) -> list[str]:
+
+def take_back(done: Sequence[Done], *, keep_grown: bool = True, later: bool = False) -> list[str]:
     """Undoes in reverse what was done or begun. A file that is not as we left it stays, and is
-    named, unless `keep_grown` is false."""
+    named, unless `keep_grown` is false.
+
+    With `later`, when others may have been at work since, files that a program changed are put back
+    only while they are as it left them; else its own command takes its work back."""
     left: list[str] = []
-    programs = [d for d in done if d.kind == "backup"]
+    copies = [one for one in done if one.kind == "backup"]
+    restore = bool(copies) and not (later and any(map(_changed_since, copies)))
     for one in reversed(done):
         try:
-            problem = _undo(one, keep_grown=keep_grown, restored=bool(programs))
+            problem = _undo(one, keep_grown=keep_grown, restore=restore)
         except (OSError, SwitchError, WriteRefusedError) as error:
-            problem = f"{one.path}: {error}"
+            left.append(f"{one.path}: {error}")
+            if one.kind == "program":
+                break  # what the program has done stands, so the rest has to stay as well
+            continue
         if problem is not None:
             left.append(problem)
     return left
 
 
-def _undo(one: Done, *, keep_grown: bool, restored: bool) -> str | None:
+def _changed_since(copy: Done) -> bool:
+    return not copy.ran or digest_of(Path(copy.path)) != copy.digest
+
+
+def _undo(one: Done, *, keep_grown: bool, restore: bool) -> str | None:
     path = Path(one.path)
     if one.kind == "file":
         return _remove_file(path, one.digest, keep_grown=keep_grown)
     if one.kind == "program":
-        if one.argv and not restored:
-            run(one.argv, one.environment, 60.0)
+        if not restore:
+            _run_back(one)
+    elif one.kind == "backup":
+        if restore:
+            _put_back(path, one)
     elif one.kind == "rows":
         if path.exists():
             transact(path, lambda database: _execute(database, one.undo))
     else:
         _PLAIN[one.kind](path, one)
     return None
+
+
+def _run_back(one: Done) -> None:
+    if not one.argv:
+        return
+    try:
+        run(one.argv, one.environment, PROGRAM_SECONDS)
+    except SwitchError as error:
+        words = shlex.join(one.argv)
+        raise SwitchError(
+            f"{error.message}; others went on with its database: `{words}`"
+        ) from error
+
+
+def _remove_made(path: Path, one: Done) -> None:
+    """The files that the program made; the folder too, when nothing else is in it."""
+    for name in one.names if one.ran else fresh(one):
+        if (path / name).is_file():
+            (path / name).unlink(missing_ok=True)
+    with suppress(OSError):
+        path.rmdir()
 
 
 def _remove_folder(path: Path, one: Done) -> None:
@@ -118,5 +158,5 @@ def _restore_key(path: Path, one: Done) -> None:
 
 
 _PLAIN = {
-    "folder": _remove_folder, "line": _remove_line, "key": _restore_key, "backup": _put_back,
+    "folder": _remove_folder, "line": _remove_line, "key": _restore_key, "made": _remove_made,
 }  # fmt: skip

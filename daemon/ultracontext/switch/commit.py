@@ -59,9 +59,11 @@ def _carry_out(planned: Planned, row: Row, ledger: Ledger, keep: Path) -> None:
         for file in planned.plan.files:
             steps.write_file(planned.root, file, row.id)
         for step in planned.plan.steps:
-            row.done += steps.announce(planned.root, step, keep)
+            begun = steps.announce(planned.root, step, keep)
+            row.done += begun
             ledger.put(row)
             steps.perform(planned.root, step)
+            steps.note_ran(begun)
     except OSError as error:
         raise SwitchError(
             f"the session could not be written: {error.strerror or type(error).__name__}",

@@ -20,10 +20,10 @@ class SwitchError(UltraContextError):
 class Done(msgspec.Struct, kw_only=True, omit_defaults=True):
     """One thing that was done, or is about to be, and how to take it back."""
 
-    kind: Literal["file", "folder", "line", "key", "rows", "program", "backup"]
+    kind: Literal["file", "folder", "line", "key", "rows", "program", "backup", "made"]
     path: str
     digest: str = ""
-    """sha256 of a file's content."""
+    """sha256 of a file's content. Of a `backup`: as the program left it; empty until it has run."""
     line: str = ""
     keys: list[str] = []
     had: bool = False
@@ -37,6 +37,11 @@ class Done(msgspec.Struct, kw_only=True, omit_defaults=True):
     copy: str = ""
     """Where a file that a program changes was copied to."""
     sizes: list[int] = []
+    names: list[str] = []
+    """Of `made`, whose path is a folder: the files in it before, and once the program has run those
+    that it made."""
+    ran: bool = False
+    """Whether `names` and `digest` tell of the time after the program."""
 
 
 def resolved(root: Path, relative: str) -> Path:

@@ -15,7 +15,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +136,9 @@ def _announce_program(root: Path, step: RunProgram, keep: Path) -> list[Done]:
                 shutil.copy2(path, target, follow_symlinks=False)
                 copy = str(target)
             done.append(Done(kind="backup", path=str(path), copy=copy))
+    for name in step.makes:
+        folder = resolved(root, name)
+        done.append(Done(kind="made", path=str(folder), names=children(folder)))
     return [
         *done,
         Done(
@@ -143,6 +146,33 @@ def _announce_program(root: Path, step: RunProgram, keep: Path) -> list[Done]:
             environment=dict(step.environment),
         ),
     ]  # fmt: skip
+
+
+def note_ran(done: Sequence[Done]) -> None:
+    """How the program left the files that were copied aside, and what it made."""
+    for one in done:
+        if one.kind == "backup":
+            one.digest, one.ran = digest_of(Path(one.path)), True
+        elif one.kind == "made" and not one.ran:
+            one.names, one.ran = fresh(one), True
+
+
+def children(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+
+
+def fresh(made: Done) -> list[str]:
+    """What is in the folder now and was not before."""
+    return sorted(set(children(Path(made.path))) - set(made.names))
+
+
+def digest_of(path: Path) -> str:
+    """sha256 of a file; `-` for none."""
+    try:
+        with path.open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return "-"
 
 
 def perform(root: Path, step: Step) -> None:

@@ -35,7 +35,7 @@ def undo_row(
                 hint="Add --force: a masked copy is kept",
             )  # fmt: skip
         kept = _keep(row, machine, agents, keep)
-    left = take_back(row.done, keep_grown=not force)
+    left = take_back(row.done, keep_grown=not force, later=True)
     if left:
         raise SwitchError(
             f"not all could be undone: {left[0]}", code="undo", hint="Close the agent, try again"

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from ultracontext.agents.openclaw.compat import MARK, in_sqlite
-from ultracontext.agents.openclaw.layout import DATABASE
+from ultracontext.agents.openclaw.layout import DATABASE, IMPORTED
 from ultracontext.agents.openclaw.tools import KEPT
 from ultracontext.errors import WriteRefusedError
 from ultracontext.formats import (
@@ -130,6 +130,7 @@ def _import(target: Target, key: str) -> RunProgram:
         hint="Stop its gateway (`openclaw gateway stop`) and what else of it runs, and try again",
         undo=(program, "sessions", "delete", key, "--agent", AGENT, "--yes"),
         backup=(STORE, STATE),
+        makes=(f"agents/{AGENT}/{IMPORTED}", "session-sqlite-migration-runs"),
     )
 
 

@@ -1,115 +1,25 @@
-"""The switch matrix: sessions of every program, written for every program, opened by that.
+"""What of a session does not arrive at the target's model, by kind: measured, not declared.
 
-A cell is one source session and one target program. What the source holds is asked of its agent's
-reader alone, and looked for in the request that the target program sends to our model server; what
-is not there, by kind, are the measured losses. The declared ones are what `switch` said.
+What the source holds is asked of its agent's reader alone, and looked for in the request that the
+target's program sends to our model server.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cache
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
-import msgspec
-from real_agents import Request
 from real_agents.conversation import Entry, strings
-from recordings import Session, files, play, spec_of
 
-from ultracontext.formats import LiveReader
 from ultracontext.model import Message
+from ultracontext.switch.fit import safe_text
 
-PROMPT = "MATRIX-PROMPT: go on, please."
-
-MASK = re.compile(r"\[redacted:[a-z0-9-]{1,40}(?::[0-9a-f]{8})?\]")
+MASK = re.compile(r"\[redacted:([a-z0-9-]{1,40})(?::[0-9a-f]{8})?\]")
+NOTE = re.compile(r"\n?\[image [a-z]+/[a-z0-9.+-]+, \d+ bytes\]\n?")
+"""Stands for a picture in a text, where the picture itself is not carried."""
 GUARD = "\u200b"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """A recorded session."""
-
-    agent: str
-    version: str
-    recording: str
-    session_id: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.agent}-{self.version}"
-
-
-SOURCES = (
-    Source(
-        agent="claude", version="2.1.332", recording="parallel-tools",
-        session_id="4ef8320b-1f1d-44f8-ae84-4cbc72de9fe9",
-    ),
-    Source(
-        agent="claude", version="2.0.77", recording="v2.0-tools-multi-turn",
-        session_id="9767ee7c-f47e-4f41-b311-2c6f88b3a255",
-    ),
-    Source(
-        agent="codex", version="0.171.0", recording="tools-shell-and-patch",
-        session_id="01a22cd6-5a5f-7ba2-a884-2921da0ffb61",
-    ),
-    Source(
-        agent="codex", version="0.125.0", recording="v0125-tools",
-        session_id="01a22cd6-60a2-7c90-8607-d4b3be68a585",
-    ),
-    Source(
-        agent="gemini", version="0.61.0", recording="tool-shell",
-        session_id="8fb335ad-cb3e-4dbe-82eb-74701f851379",
-    ),
-    Source(
-        agent="gemini", version="0.29.0", recording="v29-tools",
-        session_id="5e90f960-2b51-45e9-95bf-26770f1a41ef",
-    ),
-    Source(
-        agent="openclaw", version="2026.9.6", recording="v9-gateway",
-        session_id="9763a903-d4b6-4d2f-a11b-eb4334e7f403",
-    ),
-    Source(
-        agent="openclaw", version="2026.7.35", recording="v7-tools",
-        session_id="9531985d-5d9d-49f8-9818-e811892f902b",
-    ),
-)  # fmt: skip
-"""Two programs of each agent that can be a target; every one has calls, most have thoughts."""
-
-
-class Cell(msgspec.Struct, kw_only=True):
-    """What came of one cell."""
-
-    source: str
-    source_version: str
-    target: str
-    version: str
-    seconds: float = 0.0
-    declared: dict[str, int] = {}
-    measured: dict[str, int] = {}
-    missing: list[str] = []
-    """What is neither in the request nor explained."""
-    passed: bool = False
-
-
-@cache
-def recorded(source: Source) -> tuple[list[Message], list[Message]]:
-    """(all messages, those that the model would get now) of a source."""
-    played = play(source.agent, files(source.agent, source.recording))
-    return _read(source.agent, played.sessions[source.session_id])
-
-
-def _read(agent: str, session: Session) -> tuple[list[Message], list[Message]]:
-    reader = spec_of(agent).reader(session.session_id or "")
-    fed = [m for record, name in session.fed for m in reader.feed(record, name)]
-    settled = reader.settle(fed)
-    by_name: dict[str, Any] = {name: record for record, name in session.fed}
-    live = settled
-    if isinstance(reader, LiveReader):
-        live = reader.live(settled, lambda name: by_name.get(name.partition(".")[0]))
-    return settled, [message for message in live if message.kind != "meta"]
 
 
 @dataclass(slots=True)
@@ -120,16 +30,23 @@ class Measure:
     missing: list[str] = field(default_factory=list)
 
 
-def measure(source: Source, request: Request, prompt: str = PROMPT) -> Measure:
-    """Looks for everything that the source's model would get, in order, in what was sent."""
-    settled, live = recorded(source)
+def measure(
+    settled: Sequence[Message], live: Sequence[Message], history: Sequence[Entry]
+) -> Measure:
+    """Looks for all that the source's model would get now (`live`), in order, in what was sent."""
     found = Measure()
     said = ("user", "assistant", "tool_call", "tool_result")
     kept = {message.id for message in live}
     found.lost["compacted"] = sum(m.kind in said and m.id not in kept for m in settled)
-    _Search(request.before(prompt), found, _outputs(live)).all(live)
+    plain = [replace(entry, text=unprinted(entry.text)) for entry in history]
+    _Search(plain, found, _outputs(live)).all(live)
     found.lost += Counter()
     return found
+
+
+def unprinted(text: str) -> str:
+    """Masks without their fingerprints: these differ from installation to installation."""
+    return MASK.sub(r"[redacted:\1]", text)
 
 
 def _outputs(messages: Sequence[Message]) -> dict[str, Message]:
@@ -167,13 +84,18 @@ class _Search:
 
     def text(self, message: Message) -> None:
         kinds = ("user",) if message.kind == "user" else ("assistant",)
-        at = self.find(message.text, kinds, max(self.place, self.least))
+        safe = safe_text(message.text) or ""
+        notes = [note.strip() for note in NOTE.findall(safe)]
+        text = unprinted(NOTE.sub("", safe))
+        at = self.find(text, kinds, max(self.place, self.least))
         if at is None:
             self.found.missing.append(f"{message.kind}: {message.text[:60]!r}")
             return
         self.found.lost["mask"] += len(MASK.findall(message.text))
-        if f"{GUARD}{message.text}" in self.history[at].text:
-            self.found.lost["text_safety"] += 1
+        self.found.lost["text_safety"] += safe != message.text
+        told = " ".join(entry.text for entry in self.history)
+        self.found.lost["image"] += sum(note in told for note in notes)
+        self.found.lost["text_safety"] += f"{GUARD}{text}" in self.history[at].text
 
     def find(self, text: str, kinds: tuple[str, ...], start: int) -> int | None:
         """Moves on to the entry that holds the text, and behind the text in it."""
@@ -188,7 +110,7 @@ class _Search:
     def call(self, message: Message) -> None:
         tool = message.tool
         assert tool is not None
-        wanted = [line for line in strings(tool.input).split("\n") if line.strip()]
+        wanted = [line for line in unprinted(strings(tool.input)).split("\n") if line.strip()]
         for n in range(self.place, len(self.history)):
             entry = self.history[n]
             if entry.kind == "tool_call" and n not in self.used and _holds(entry.text, wanted):
@@ -205,7 +127,7 @@ class _Search:
         tool = message.tool
         assert tool is not None
         answer = self.outputs.get(tool.call_id)
-        output = _output(message if answer is None else answer)
+        output = unprinted_or_none(_output(message if answer is None else answer))
         name = self.history[place].call_id
         for n in range(place + 1, len(self.history)):
             entry = self.history[n]
@@ -230,11 +152,12 @@ class _Search:
         assert tool is not None
         self.found.lost["tool"] += 1
         answer = self.outputs.get(tool.call_id)
-        output = _output(message if answer is None else answer) or ""
+        output = unprinted_or_none(_output(message if answer is None else answer))
+        self.found.lost["orphan"] += output is None
         texts = [e.text for e in self.history[self.place :] if e.kind == "assistant"]
         if not any(tool.name in text and _holds(text, wanted) for text in texts):
             self.found.missing.append(f"call of {tool.name}, also not as text")
-        elif not any(output in text for text in texts):
+        elif not any((output or "") in text for text in texts):
             self.found.missing.append(f"result of {tool.name}, also not as text")
 
     def thought(self, message: Message) -> None:
@@ -254,16 +177,11 @@ def _output(message: Message) -> str | None:
     return tool.output if isinstance(tool.output, str) else message.text
 
 
+def unprinted_or_none(text: str | None) -> str | None:
+    return None if text is None else unprinted(text)
+
+
 def _holds(text: str, wanted: Sequence[str]) -> bool:
     """Every line is there, whatever the text escapes."""
     plain = text.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
     return all(line in text or line in plain for line in wanted)
-
-
-def cells() -> Iterator[tuple[Source, str]]:
-    """(source, name of the target's program) of all cells, those of one target side by side."""
-    from real_agents import PROGRAMS
-
-    for program in PROGRAMS:
-        for source in SOURCES:
-            yield source, program.name
