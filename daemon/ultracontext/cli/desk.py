@@ -56,14 +56,14 @@ class Desk:
 
     @cached_property
     def roots(self) -> dict[str, list[Path]]:
-        from ultracontext.runtime.roots import agent_roots
+        from ultracontext.capture.roots import agent_roots
 
         return agent_roots(self.place.settings, self.place.env, self.place.home, self.agents)
 
     @cached_property
     def redactor(self) -> Redactor:
         """Masks, whatever the settings say of capture."""
-        from ultracontext.runtime.masking import masking_redactor
+        from ultracontext.redaction.opening import masking_redactor
 
         self.place.paths.ensure()
         return masking_redactor(self.place.paths, self.place.settings)
