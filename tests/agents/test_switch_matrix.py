@@ -12,18 +12,7 @@ import pytest
 from real_agents import PROGRAMS, Program, missing
 from real_agents.driver import ORDINARY_USER
 from real_agents.programs import INSTALL, folder
-from switch_matrix import (
-    CALLS,
-    SAID,
-    SECRET,
-    Cell,
-    Fixture,
-    Matrix,
-    Source,
-    chosen,
-    name_of,
-    note_outcome,
-)
+from switch_matrix import SECRET, Cell, Matrix, Source, chosen, name_of, note_outcome
 from written import PNG
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
@@ -55,17 +44,17 @@ def check(matrix: Matrix, cell: Cell) -> None:
     source, target = cell
     outcome = matrix.run(matrix.source(source), target)
     switched = outcome.switched
-    by_hand = isinstance(source, Fixture)
-    assert by_hand or missing(outcome.history, SAID) == []
+    came = outcome.came
+    assert missing(outcome.history, came.said) == []
     kinds = Counter(entry.kind for entry in outcome.history)
     told = {loss["kind"]: loss["count"] for loss in switched["losses"]}
-    calls = switched["tool_calls"]
-    assert calls == (1 if by_hand else CALLS)
-    assert kinds["tool_call"] == kinds["tool_result"] == calls - told.get("tool", 0)
+    assert switched["tool_calls"] == came.calls
+    assert kinds["tool_call"] == kinds["tool_result"] == came.calls - told.get("tool", 0)
     called = [entry.call_id for entry in outcome.history if entry.kind == "tool_call"]
     answered = [entry.call_id for entry in outcome.history if entry.kind == "tool_result"]
     assert called == answered
-    assert not set(told) & {"orphan", "tool_output_cut", "text_safety", "other"}, told
+    assert told.get("orphan", 0) == came.orphans
+    assert not set(told) & {"tool_output_cut", "text_safety", "other"}, told
     assert outcome.measured.missing == []
     assert told == dict(outcome.measured.lost)
     assert outcome.answered

@@ -1,8 +1,9 @@
 """What the matrix found, kept in `agents/<slug>/evidence.py` of the target, which `compat` reads.
 
-A row is (source, its version, version of the target, day, digest of both agents' code, passed). So
-it can be told which cells have to be run again: those whose agents' code or programs are others.
-The code that all agents share is looked after by the cells that are always run.
+A row is (source, its version, version of the target, day, digest of both agents' code). So it can
+be told which cells have to be run again: those whose agents' code or programs are others.
+The code that all agents share is looked after by the cells that are always run. A cell that failed
+takes its row away.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import ultracontext.agents
 AGENTS = Path(ultracontext.agents.__file__).parent
 FILE = "evidence.py"
 
-Row = tuple[str, str, str, str, str, bool]
+Row = tuple[str, str, str, str, str]
 
 _BEGIN = '''"""Runs of the matrix with {name} as the target. Written by `tests/agents/matrix`."""
 
@@ -29,10 +30,10 @@ from ultracontext.formats import Run
 
 TEST = "tests/agents/test_switch_matrix.py::test_history_arrives"
 
-ROWS: tuple[tuple[str, str, str, str, str, bool], ...] = (
+ROWS: tuple[tuple[str, str, str, str, str], ...] = (
 '''
 _END = ''')  # fmt: skip
-"""Source, its version, version of the target, day, digest of the code, passed."""
+"""Source, its version, version of the target, day, digest of the code."""
 
 RUNS = tuple(
     Run(
@@ -42,9 +43,8 @@ RUNS = tuple(
         version=version,
         date=day,
         test=f"{{TEST}}[{{source}}-{{came}}-to-{slug}-{{version}}]",
-        passed=passed,
     )
-    for source, came, version, day, _, passed in ROWS
+    for source, came, version, day, _ in ROWS
 )
 '''
 
@@ -67,9 +67,9 @@ def rows_of(slug: str) -> tuple[Row, ...]:
 
 
 def unproven(source: str, came: str, target: str, version: str) -> bool:
-    """Whether a cell was not run with this code and these versions, or failed."""
+    """Whether a cell was not run with this code and these versions, or failed then."""
     row = next((r for r in rows_of(target) if r[:3] == (source, came, version)), None)
-    return row is None or not row[5] or row[4] != code_of(source, target)
+    return row is None or row[4] != code_of(source, target)
 
 
 def outcomes(path: Path) -> list[dict[str, Any]]:
@@ -78,7 +78,7 @@ def outcomes(path: Path) -> list[dict[str, Any]]:
 
 def text_of(slug: str, name: str, rows: Iterable[Row]) -> str:
     lines = [f"    {json.dumps(list(row))}".replace("[", "(").replace("]", "),") for row in rows]
-    body = "\n".join(line.replace("true", "True").replace("false", "False") for line in lines)
+    body = "\n".join(lines)
     return _BEGIN.format(name=name) + (body + "\n" if body else "") + _END.format(slug=slug)
 
 
@@ -91,9 +91,11 @@ def keep(
         source, came = one["source"], one["source_version"]
         target, version = one["target"], one["version"]
         kept = by_target.setdefault(target, {row[:3]: row for row in rows_of(target)})
-        kept[source, came, version] = (
-            source, came, version, one["date"], code_of(source, target, folder), one["passed"],
-        )  # fmt: skip
+        if not one["passed"]:
+            kept.pop((source, came, version), None)
+            continue
+        code = code_of(source, target, folder)
+        kept[source, came, version] = (source, came, version, one["date"], code)
     for slug, rows in by_target.items():
         text = text_of(slug, names[slug], [rows[key] for key in sorted(rows)])
         (folder / slug / FILE).write_text(text, encoding="utf-8")

@@ -127,6 +127,9 @@ class Recorded:
     program: Source
     root: Path
     session_id: str
+    said: Sequence[str] = SAID
+    calls: int = CALLS
+    orphans: int = 0
 
     def read(self) -> MaskedSession:
         """As its agent's reader gives it."""
@@ -149,6 +152,7 @@ class Outcome:
     answered: bool
     session_id: str
     unscripted: int
+    came: Recorded
 
 
 @dataclass(kw_only=True)
@@ -177,12 +181,19 @@ class Matrix:
         return self.recorded[program.name]
 
     def _lay(self, fixture: Fixture) -> Recorded:
+        """What its reader makes of it is what has to arrive."""
         root = Path(str(known()[fixture.agent].roots({}, self.base / f"from-{fixture.name}")[0]))
         lay_out(fixture.agent, fixture.recording, root)
         machine = LocalMachine(known(), {fixture.agent: [root]}, redactor())
-        read = by_session(s for f in machine.files([fixture.agent]) for s in machine.read(f))
-        longest = max(read, key=lambda session: len(session.live))
-        return Recorded(program=fixture, root=root, session_id=longest.session_id)
+        found = by_session(s for f in machine.files([fixture.agent]) for s in machine.read(f))
+        session = max(found, key=lambda one: len(one.live))
+        said = [m.text for m in session.live if m.kind in ("user", "assistant")]
+        calls = [m for m in session.live if m.kind == "tool_call" and m.tool]
+        orphans = sum(m.tool is not None and m.tool.output is None for m in calls)
+        return Recorded(
+            program=fixture, root=root, session_id=session.session_id, said=said,
+            calls=len(calls), orphans=orphans,
+        )  # fmt: skip
 
     def _record(self, program: Program) -> Recorded:
         home = self.base / f"from-{program.name}"
@@ -245,7 +256,7 @@ class Matrix:
             switched=switched, history=history, sent=json.dumps(turns[0].body),
             measured=measure(read.messages, read.live, history),
             answered=AGAIN_ANSWER in result.out, session_id=driver.session_id(result),
-            unscripted=len(model.unscripted),
+            unscripted=len(model.unscripted), came=came,
         )  # fmt: skip
 
     def switch(self, came: Recorded, driver: Driver) -> dict[str, Any]:
