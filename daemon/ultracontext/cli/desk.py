@@ -140,10 +140,14 @@ class Desk:
 
     def packaged(self, spec: AgentSpec) -> list[Installed]:
         """By package files alone, the one on the PATH first."""
-        from ultracontext.runtime.installed import installed
+        from ultracontext.runtime.installed import installed, of_program
 
         found = installed(spec, self.place.env, self.place.home)
-        real = os.path.realpath(self.program(spec) or "")
+        program = self.program(spec)
+        first = of_program(spec, program) if program is not None else None
+        if first is not None:
+            return [first, *(one for one in found if one != first)]
+        real = os.path.realpath(program or "")
         return sorted(found, key=lambda one: not real.startswith(one.path.rstrip("/")))
 
     def unknown(self, spec: AgentSpec, version: str) -> list[str]:
