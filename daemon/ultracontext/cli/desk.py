@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ultracontext.formats import AgentSpec, Run
     from ultracontext.formats.gate import Opened
     from ultracontext.redaction import Redactor
+    from ultracontext.runtime.installed import Installed
     from ultracontext.runtime.machine import LocalMachine
     from ultracontext.switch.fit import Place, Wish
     from ultracontext.switch.ledger import Ledger
@@ -56,14 +57,14 @@ class Desk:
 
     @cached_property
     def roots(self) -> dict[str, list[Path]]:
-        from ultracontext.runtime.roots import agent_roots
+        from ultracontext.capture.roots import agent_roots
 
         return agent_roots(self.place.settings, self.place.env, self.place.home, self.agents)
 
     @cached_property
     def redactor(self) -> Redactor:
         """Masks, whatever the settings say of capture."""
-        from ultracontext.runtime.masking import masking_redactor
+        from ultracontext.redaction.opening import masking_redactor
 
         self.place.paths.ensure()
         return masking_redactor(self.place.paths, self.place.settings)
@@ -113,14 +114,12 @@ class Desk:
 
     def installed(self, spec: AgentSpec, given: str | None = None) -> Found | None:
         """The version that the person named, that of the package, or what the program says."""
-        from ultracontext.runtime.installed import installed
-        from ultracontext.switch.program import path_of, version_of
+        from ultracontext.switch.program import version_of
 
-        names = spec.opening("")[:1] if spec.opening is not None else ()
-        program = path_of(names[0], self.place.env) if names else None
+        program = self.program(spec)
         if given is not None:
             return Found(given, program)
-        packages = installed(spec, self.place.env, self.place.home)
+        packages = self.packaged(spec)
         if program is not None:
             real = os.path.realpath(program)
             mine = [one for one in packages if real.startswith(one.path.rstrip("/") + "/")
@@ -131,6 +130,25 @@ class Desk:
             if told is not None:
                 return Found(told, program)
         return Found(packages[0].version, program) if packages else None
+
+    def program(self, spec: AgentSpec) -> str | None:
+        """The one that the person's shell would run."""
+        from ultracontext.switch.program import path_of
+
+        names = spec.opening("")[:1] if spec.opening is not None else ()
+        return path_of(names[0], self.place.env) if names else None
+
+    def packaged(self, spec: AgentSpec) -> list[Installed]:
+        """By package files alone, the one on the PATH first."""
+        from ultracontext.runtime.installed import installed, of_program
+
+        found = installed(spec, self.place.env, self.place.home)
+        program = self.program(spec)
+        first = of_program(spec, program) if program is not None else None
+        if first is not None:
+            return [first, *(one for one in found if one != first)]
+        real = os.path.realpath(program or "")
+        return sorted(found, key=lambda one: not real.startswith(one.path.rstrip("/")))
 
     def unknown(self, spec: AgentSpec, version: str) -> list[str]:
         """Record kinds new to us in what this version wrote here last."""

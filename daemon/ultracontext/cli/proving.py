@@ -57,7 +57,7 @@ def prove(name: str | None, *, as_json: bool) -> int:
 def _runs(at: Desk, spec: AgentSpec, found: Found, ends: float) -> Iterator[Run]:
     from ultracontext.formats import Run
 
-    with tempfile.TemporaryDirectory(prefix="uc-prove-") as made:
+    with tempfile.TemporaryDirectory(prefix="uc-prove-", ignore_cleanup_errors=True) as made:
         base = Path(made).resolve()
         project = base / "project"
         project.mkdir()

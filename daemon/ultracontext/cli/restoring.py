@@ -74,7 +74,7 @@ def restore_many(place: str, order: Order) -> int:
 def _placed(at: Desk, place: str) -> Iterator[tuple[str, str, str]]:
     """Agents, native ids and context ids of the sessions that are there; what a switch wrote and
     somebody took back is not missing."""
-    from ultracontext.runtime.listing import with_place
+    from ultracontext.capture.listing import with_place
 
     with at.place.reading() as space:
         rows = [] if space is None else space.contexts(limit=0)

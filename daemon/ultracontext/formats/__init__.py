@@ -1,5 +1,6 @@
 """The contract that an agent's folder signs."""
 
+from ultracontext.formats.activity import ENDED, TURN, Activity, OpenCall
 from ultracontext.formats.changes import MOST_FILES, Changes, patched
 from ultracontext.formats.evidence import Breaks, Compat, Reads, Run, Writes
 from ultracontext.formats.listing import Listing, ListingFacts, Lookup
@@ -43,7 +44,10 @@ from ultracontext.formats.writing import (
 )
 
 __all__ = [
+    "ENDED",
     "MOST_FILES",
+    "TURN",
+    "Activity",
     "AgentSpec",
     "AppendLine",
     "Assigner",
@@ -70,6 +74,7 @@ __all__ = [
     "Loss",
     "LossKind",
     "Need",
+    "OpenCall",
     "Origin",
     "Probe",
     "Proof",

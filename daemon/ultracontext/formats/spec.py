@@ -239,3 +239,5 @@ class AgentSpec:
     """Whether a `system` message is the summary that a compaction left; without it: none is."""
     proof: Proof | None = None
     """How `compat prove` runs the program."""
+    described: Sequence[str] = ()
+    """Forms that are read as public material describes them; no program was run for them."""

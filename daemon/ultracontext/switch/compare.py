@@ -8,6 +8,7 @@ from hashlib import blake2b
 from typing import Any
 
 from ultracontext.formats import Entry
+from ultracontext.redaction import dump_json
 from ultracontext.switch.done import SwitchError
 from ultracontext.switch.entries import Wanted, draw, unique_ids
 from ultracontext.switch.session import MaskedSession
@@ -73,6 +74,6 @@ def digest_of(entries: Iterable[Entry]) -> str:
     for entry in entries:
         if entry.note:
             continue
-        line = [entry.kind, entry.text, entry.name, entry.call_id, _plain(entry.input)]
-        digest.update(json.dumps(line).encode())
+        line = [entry.kind, entry.text, entry.name, entry.call_id, dict(entry.input)]
+        digest.update(dump_json(line))
     return digest.hexdigest()

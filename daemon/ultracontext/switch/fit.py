@@ -20,6 +20,7 @@ from ultracontext.formats import (
 )
 from ultracontext.formats.writing import losses
 from ultracontext.model import SessionFacts
+from ultracontext.redaction import dump_json
 from ultracontext.switch import notes
 from ultracontext.switch.entries import EPOCH, Wanted, draw, unique_ids
 from ultracontext.switch.images import limited
@@ -316,9 +317,7 @@ def _told(entry: Entry, text: str) -> Entry:
 
 
 def _json(value: Any) -> str:
-    import json
-
-    return json.dumps(value, ensure_ascii=False)
+    return dump_json(value).decode()
 
 
 def _pictured(turns: list[Turn], limits: Limits, lost: Counter[LossKind]) -> list[Turn]:

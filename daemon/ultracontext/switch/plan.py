@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ from ultracontext.formats import AgentSpec, Entry, Loss, Probe, Target, WritePla
 from ultracontext.formats.gate import Opened
 from ultracontext.formats.writing import losses
 from ultracontext.model import RawRecord
-from ultracontext.redaction import Redactor
+from ultracontext.redaction import Redactor, dump_json
 from ultracontext.switch.fit import Cleaner, Fitted, Place, Wish, fit
 from ultracontext.switch.machine import Machine
 from ultracontext.switch.session import MaskedSession
@@ -112,7 +111,7 @@ def masking(redactor: Redactor) -> Cleaner:
     def clean(entry: Entry) -> Entry:
         if entry.kind != "tool_call" or not entry.input:
             return entry
-        data = json.dumps({"input": dict(entry.input)}).encode()
+        data = dump_json({"input": dict(entry.input)})
         record = redactor.redact(
             RawRecord(agent="switch", source="switch", start=0, end=len(data), data=data),
             whole=True,

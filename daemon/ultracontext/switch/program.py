@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from ultracontext.formats.versions import find
 
-SECONDS = 10.0
+SECONDS = 20.0
 
 
 def path_of(name: str, environment: Mapping[str, str]) -> str | None:

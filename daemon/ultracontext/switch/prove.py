@@ -37,8 +37,7 @@ class Asked:
 
     def __enter__(self) -> Asked:
         handler = type("Bound", (_Handler,), {"asked": self})
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._http.daemon_threads = True
+        self._http = _Server(("127.0.0.1", 0), handler)
         self._thread = threading.Thread(target=self._http.serve_forever, daemon=True)
         self._thread.start()
         return self
@@ -60,6 +59,13 @@ class Asked:
                 if any(prompt in text for text in texts):
                     return texts
         return None
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A program that was ended is no error."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -7,7 +7,6 @@ and in a field that no version reads.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -32,6 +31,7 @@ from ultracontext.formats import (
 )
 from ultracontext.formats.gate import Permit
 from ultracontext.formats.versions import parse
+from ultracontext.redaction import dump_json
 
 LONGEST_NAME_BYTES = 255
 CUTS_SLUGS = (2, 1)
@@ -226,4 +226,4 @@ def _iso(time: datetime) -> str:
 
 
 def _line(record: Native) -> bytes:
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return dump_json(record) + b"\n"

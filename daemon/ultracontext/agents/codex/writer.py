@@ -9,7 +9,6 @@ the others make the program compact. A home whose index is complete gets a row i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -33,6 +32,7 @@ from ultracontext.formats import (
     WritePlan,
 )
 from ultracontext.formats.gate import Permit
+from ultracontext.redaction import dump_json
 
 RAW_TOOLS = frozenset({"apply_patch", "exec"})
 """Custom tools, whose input is text."""
@@ -195,7 +195,7 @@ def _call(entry: Entry) -> Native:
     named = {"name": entry.name, "call_id": entry.call_id}
     if raw(entry):
         return {"type": "custom_tool_call", **named, "input": entry.input["input"]}
-    arguments = json.dumps(dict(entry.input), ensure_ascii=False, separators=(",", ":"))
+    arguments = dump_json(dict(entry.input)).decode()
     return {"type": "function_call", **named, "arguments": arguments}
 
 
@@ -222,4 +222,4 @@ def _iso(time: datetime) -> str:
 
 
 def _line(record: Native) -> bytes:
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return dump_json(record) + b"\n"

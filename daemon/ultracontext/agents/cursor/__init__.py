@@ -23,7 +23,7 @@ SPEC = AgentSpec(
     lookups=lookups,
     listing=listing,
     installs=(".local/share/cursor-agent/versions",),
-    versions=tuple(met.version for met in MET),
+    described=tuple(met.version for met in MET),
     compat=COMPAT,
     opening=opening,
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from ultracontext.agents.gemini.guard import unguarded
 from ultracontext.agents.gemini.parts import media_note, parse
-from ultracontext.agents.gemini.values import listed, mapping, text_or_none
+from ultracontext.agents.gemini.values import listing, mapping, text_or_none
 from ultracontext.agents.gemini.wrapping import SUMMARY
 from ultracontext.formats import Extras, Image
 from ultracontext.model import Message
@@ -18,7 +18,7 @@ def extras(record: MaskedRecord, message: Message) -> Extras:
     """Those of the message; none where its record does not hold it any more."""
     for native in _turns(mapping(record.native)):
         if _tells(native, message):
-            parts = [part for part in listed(native.get("content")) if type(part) is dict]
+            parts = [part for part in listing(native.get("content")) if type(part) is dict]
             return Extras(images=tuple(_images(parts)))
     return Extras()
 
@@ -31,10 +31,10 @@ def summarises(message: Message) -> bool:
 def _turns(native: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The record itself, or the messages of a list in it."""
     whole = mapping(native.get("$set")) or native
-    for item in listed(whole.get("messages")):
+    for item in listing(whole.get("messages")):
         if type(item) is dict:
             yield item
-    for item in listed(whole.get("history")):
+    for item in listing(whole.get("history")):
         yield {"type": "user", "content": mapping(item).get("parts")}
     if "role" in native:
         yield {"type": "user", "content": native.get("parts")}

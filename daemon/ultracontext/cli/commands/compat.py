@@ -67,9 +67,9 @@ def _print_matrix(*, as_json: bool) -> None:
         return
     for agent in agents:
         output.write(agent["name"])
-        for one in agent["installed"]:
-            said = "; ".join(f"{v['verdict']} from {s}" for s, v in one["from"].items())
-            output.write(output.one_line(f"  installed  {one['version']}: {said}"))
+        if agent["installed"]:
+            said = "; ".join(f"{v['verdict']} from {s}" for s, v in agent["from"].items())
+            output.write(output.one_line(f"  installed  {agent['installed']}: {said}"))
         for kind in ("reads", "writes"):
             for one in agent[kind]:
                 versions = ", ".join(one["versions"]) or "no version yet"
@@ -83,26 +83,36 @@ def _print_matrix(*, as_json: bool) -> None:
 
 
 def _agent(at: Any, slug: str) -> dict[str, Any]:
+    """`installed` is the version that a switch would write for; `from` its verdict by source."""
     from ultracontext.formats.gate import judge
     from ultracontext.formats.table import reads, writes
-    from ultracontext.runtime.installed import installed
 
     spec = at.agents[slug]
-    here = []
-    for one in installed(spec, at.place.env, at.place.home):
-        unknown = at.unknown(spec, one.version) if spec.writer is not None else []
-        said = {
-            source: judge(
-                source, slug, one.version, agents=at.agents, proven=at.proven, unknown=unknown
-            )
-            for source in at.agents
-        }
-        verdicts = {s: {"verdict": v.name, "reason": v.reason} for s, v in said.items()}
-        here.append({"version": one.version, "path": one.path, "from": verdicts})
+    found = at.packaged(spec)
+    version = found[0].version if found else None
+    unknown = at.unknown(spec, version) if version and spec.writer is not None else []
+    said = {
+        source: judge(source, slug, version, agents=at.agents, proven=at.proven, unknown=unknown)
+        for source in at.agents
+    }
     return {
-        "agent": slug, "name": spec.name, "installed": here, "reads": reads(spec),
-        "writes": writes(spec, at.proven),
+        "agent": slug, "name": spec.name, "installed": version,
+        "programs": [{"version": one.version, "path": one.path} for one in found],
+        "verdict": _overall([verdict.name for verdict in said.values()]) if version else None,
+        "from": {
+            source: {"verdict": verdict.name, "reason": verdict.reason}
+            for source, verdict in said.items()
+        },
+        "reads": reads(spec), "writes": writes(spec, at.proven),
     }  # fmt: skip
+
+
+_WORST = ("refused", "handoff", "untested", "expected", "tested")
+
+
+def _overall(names: list[str]) -> str:
+    """The least certain of all sources."""
+    return min(names, key=_WORST.index)
 
 
 def _collect(place: Workspace) -> list[dict[str, Any]]:
@@ -127,6 +137,7 @@ def _collect(place: Workspace) -> list[dict[str, Any]]:
             ],
             "met": found[slug].versions(),
             "tested": list(spec.versions),
+            "described": list(spec.described),
             "unknown": found[slug].unknown(),
         }
         for slug, spec in specs.items()
@@ -140,7 +151,10 @@ def _lines(agent: dict[str, Any]) -> list[str]:
     lines += _rows("installed", here or ["not found in the usual places"])
     seen = [f"{m['version']}{_mark(m)}, {_sessions(m['sessions'])}" for m in agent["met"]]
     lines += _rows("met", seen or ["no version told by a captured session"])
-    lines += _rows("tested", [", ".join(agent["tested"]) or "none"])
+    lines += _rows("tested", [", ".join(agent["tested"]) or "none: no program was run"])
+    if agent["described"]:
+        forms = ", ".join(agent["described"])
+        lines += _rows("read", [f"{forms} (made by hand from public material, never run)"])
     new = [f"{u['kind']}: {u['records']} in {_sessions(u['sessions'])}" for u in agent["unknown"]]
     return lines + _rows("new to us", new)
 
