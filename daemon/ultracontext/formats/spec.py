@@ -10,13 +10,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import PurePath, PurePosixPath
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
+from ultracontext.formats.evidence import Compat
 from ultracontext.formats.listing import Judge, Lookups
+from ultracontext.formats.proof import Proof
+from ultracontext.formats.writing import Extras, Writer
 from ultracontext.model import Base, Message, MessageId, SessionFacts
 from ultracontext.redaction import MaskedRecord
+
+if TYPE_CHECKING:
+    from ultracontext.formats.gate import Permit
 
 
 class Engine(StrEnum):
@@ -242,5 +248,18 @@ class AgentSpec:
     """Folders below the home that hold one entry a version, named by it, or a `node_modules`."""
     versions: Sequence[str] = ()
     """Versions that were run, with evidence in `compat`."""
+    writer: Callable[[Permit], Writer] | None = None
+    """Writes sessions for the version that the permit names; None: there is no native way."""
+    compat: Compat | None = None
+    """What was run."""
+    extras: Callable[[MaskedRecord, Message], Extras] | None = None
+    """(record, one of the messages that were made of it) → its pictures, and what proves a thought.
+    Asked for prompts and results that tell of pictures, and for thoughts."""
+    opening: Callable[[str], tuple[str, ...]] | None = None
+    """First prompt → the command that starts the program with it, in the folder where it runs."""
+    summarises: Callable[[Message], bool] | None = None
+    """Whether a `system` message is the summary that a compaction left; without it: none is."""
+    proof: Proof | None = None
+    """How `compat prove` runs the program."""
     described: Sequence[str] = ()
     """Forms that are read as public material describes them; no program was run for them."""

@@ -80,7 +80,9 @@ class Root:
     def row(self) -> ContextRow:
         facts = load_as(dump(self.facts), SessionFacts)
         facts.base = self.base or facts.base
-        parent = facts.parent_session and captured_context_id(self.agent, facts.parent_session)
+        parent = facts.parent_session and captured_context_id(
+            facts.parent_agent or self.agent, facts.parent_session
+        )
         if self.related:
             parent, facts.parent_session, relation = self.related
             facts.relation = relation  # type: ignore[assignment]

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ultracontext.agents.codex.changes import changed
 from ultracontext.agents.codex.instant import utc
-from ultracontext.agents.codex.line import Dict, as_dict, as_text
+from ultracontext.agents.codex.line import MARK, Dict, as_dict, as_text
 from ultracontext.formats import Changes
 from ultracontext.model import Base, Message, SessionFacts
 
@@ -125,6 +125,12 @@ class Session:
             self.subagent = True
             facts.relation, facts.parent_session = "subagent", parent or None
             return
+        mark = as_dict(payload.get(MARK))
+        origin = as_text(mark.get("session_id"))
+        if origin:
+            facts.relation, facts.parent_session = "switch", origin
+            facts.parent_agent = as_text(mark.get("from")) or None
+            return
         source = thread or as_text(payload.get("forked_from_id"))
         if source and source != self.id:
             facts.relation, facts.parent_session = "fork", source
@@ -188,6 +194,7 @@ class Session:
             updated_at=facts.updated_at,
             messages=self.messages,
             parent_session=parent,
+            parent_agent=facts.parent_agent,
             relation=relation,
             base=facts.base,
             tokens=sum(usage.get(key, 0) for key in SPENT),

@@ -200,6 +200,8 @@ def parent_of(
     parent = facts.parent_session
     if not parent:
         return None
+    if facts.parent_agent is not None:
+        return captured_context_id(facts.parent_agent, parent)
     found = None
     if facts.relation != "subagent":
         found = connection.execute(
