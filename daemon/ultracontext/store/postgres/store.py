@@ -45,12 +45,6 @@ class PostgresStore:
                 self._spaces[space] = PostgresSpaceStore(space, self._server)
             return self._spaces[space]
 
-    damaged = False
-
-    def sound(self, halted: Callable[[], bool]) -> bool | None:
-        """The server looks after its own files."""
-        return True
-
     def maintain(self) -> None:
         """The server looks after itself."""
 
