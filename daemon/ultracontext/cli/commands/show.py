@@ -224,7 +224,7 @@ def _check_version(row: ContextRow, version: int | None) -> None:
 
 def _version(made: VersionInfo) -> dict[str, Any]:
     """One version as `--history` gives it; `affected` are the messages that it put aside."""
-    from ultracontext.store.session import iso
+    from ultracontext.store.values import iso
 
     return {
         "version": made.version,
@@ -243,7 +243,7 @@ def _cause(made: VersionInfo) -> str | None:
 
 
 def _print_versions(space: SpaceStore, row: ContextRow) -> None:
-    from ultracontext.store.session import iso
+    from ultracontext.store.values import iso
 
     made = space.versions(row.context_id)
     if len(made) < 2:
