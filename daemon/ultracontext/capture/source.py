@@ -22,6 +22,7 @@ from ultracontext.capture.places import (
     read_at,
 )
 from ultracontext.formats import AgentSpec, Assigner, Engine, SourceFacts
+from ultracontext.redaction import Frame
 from ultracontext.store.base import Checkpoint
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from ultracontext.capture.tail import LongLine, Stream
 
 TAIL_BYTES = 64
+FRAME = "frame"
+"""Where a checkpoint's state keeps what is open."""
+
 VERIFY_BYTES = 8 << 20
 
 
@@ -110,6 +114,8 @@ class Source:
     pinned: bool = False
     """Records between `saved` and here wait for an answer: the checkpoint stays."""
     state: Mapping[str, Any] = field(default_factory=dict)
+    frame: Frame | None = None
+    """A framed secret whose end has not come; saved as `frame` beside the assigner's state."""
 
     def rewind(self) -> None:
         """Back to the begin: the content changed. Ids make the second reading harmless."""
@@ -118,6 +124,7 @@ class Source:
         self.long_line = self.stream = self.rows = None
         self.assigner = None
         self.state = {}
+        self.frame = None
         self.prefix = None
         self.tail = b""
         self.branch = None
@@ -129,6 +136,7 @@ class Source:
         self.position = self.done = self.saved.position
         self.ordinal, self.done_prefix = self.saved.ordinal, self.saved.prefix
         self.branch, self.state = self.saved.branch, self.saved.state
+        self.frame = Frame.of(self.saved.state.get(FRAME))
         self.skip_until = skip_of(self.saved.mode)
         self.scanned = 0
         self.long_line = self.stream = self.rows = None
@@ -159,6 +167,9 @@ class Source:
         state = self.assigner.state() if self.assigner is not None else self.state
         if self.rows is not None:
             state = {**state, "rows": self.rows.state()}
+        state = {name: value for name, value in state.items() if name != FRAME}
+        if self.frame is not None:
+            state[FRAME] = self.frame.state()
         read = self.seen is self.look or self.skip_until >= self.look.size > 0
         end = self.look if read else NOWHERE
         return msgspec.structs.replace(

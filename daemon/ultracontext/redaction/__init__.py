@@ -7,10 +7,12 @@ from ultracontext.redaction.boundary import (
     require_masked,
 )
 from ultracontext.redaction.fingerprint import load_secret, without_fingerprints
+from ultracontext.redaction.frames import Frame
 from ultracontext.redaction.parse import dump_json, load_json
 from ultracontext.redaction.slim import Part, join_parts
 
 __all__ = [
+    "Frame",
     "MaskedRecord",
     "Part",
     "Redactor",

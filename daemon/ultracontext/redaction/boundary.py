@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from hashlib import blake2b
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NoReturn, final
 
@@ -21,6 +22,7 @@ from ultracontext.redaction.checks import FIELD_KINDS
 from ultracontext.redaction.custom import Custom
 from ultracontext.redaction.engine import open_engine
 from ultracontext.redaction.fingerprint import Fingerprinter
+from ultracontext.redaction.frames import FRAMES, Frame, follow, may_open
 from ultracontext.redaction.joined import mask_joined
 from ultracontext.redaction.large import TIMEOUT_SECONDS, ChildError, Order, mask_in_child
 from ultracontext.redaction.parse import (
@@ -53,6 +55,7 @@ class MaskedRecord:
         "damage",
         "digest",
         "end",
+        "frame",
         "masks",
         "native",
         "parts",
@@ -83,6 +86,8 @@ class MaskedRecord:
     rule_set: int
     digest: bytes
     """16 bytes, keyed, over the unmasked bytes; never leaves this machine."""
+    frame: Frame | None
+    """A framed secret (PEM, PuTTY …) whose end has not come: for the record that follows."""
 
     def __new__(cls, *_args: object, **_fields: object) -> MaskedRecord:
         raise TypeError("a MaskedRecord is made by Redactor.redact only")
@@ -112,6 +117,9 @@ class MaskedRecord:
 JOINED = ("cut-in-two",)
 """Counted among the masks of a record that holds a part of a secret."""
 
+FRAMED = ("framed",)
+"""The same, of a framed secret."""
+
 _SEAL = object()
 """In every record that was minted, and nowhere else."""
 
@@ -127,9 +135,27 @@ def _mint(**fields: Any) -> MaskedRecord:
     record: MaskedRecord = object.__new__(MaskedRecord)
     put = object.__setattr__
     put(record, "_seal", _SEAL)
+    fields.setdefault("frame", None)
     for name, value in fields.items():
         put(record, name, value)
     return record
+
+
+def _fields(record: MaskedRecord) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in MaskedRecord.__slots__[1:]}
+
+
+def _is_here(raw: RawRecord) -> bool:
+    """Whether its bytes are in memory, or there are none to be had."""
+    return bool(raw.data) or raw.too_large is not None
+
+
+def _written(said: Any) -> bytes:
+    """The bytes of what `_said` gave."""
+    if type(said) is list:
+        text: str = said[0]
+        return text.encode("utf-8", "surrogateescape")
+    return dump_json(said)
 
 
 class Redactor:
@@ -145,16 +171,28 @@ class Redactor:
         self._names = OUR_NAMES
         if self._custom is not None:
             self._names = Names(self._custom.keys, 1 if self._custom.searches else SHORTEST)
+        self._follows = bool(scanner.rules)
         self._known: dict[str, int] = {}
         self._paths: dict[str, str] = {}
         self.rule_set = version
         self.rules = len(scanner.rules)
         self.engine = scanner.engine.name
 
-    def redact(self, raw: RawRecord, *, whole: bool = False) -> MaskedRecord:
+    def redact(
+        self, raw: RawRecord, frame: Frame | None = None, *, whole: bool = False
+    ) -> MaskedRecord:
         """The record, masked. Raises RedactionError when that cannot be done for sure.
 
-        With `whole` its large strings stay in it: for those who read it, not for who keeps it."""
+        `frame` is what the record before it in its source left open; what this one leaves open is
+        its `frame`. With `whole` its large strings stay in it: for those who read it, not for who
+        keeps it.
+        """
+        if not self._follows or (frame is None and not may_open(raw.data)):
+            return self._alone(raw, whole=whole)
+        return self._framed([raw], frame, whole=whole)[0][1]
+
+    def _alone(self, raw: RawRecord, *, whole: bool = False) -> MaskedRecord:
+        """The record without what came before it."""
         if raw.too_large is not None:
             return self._stub(raw, raw.too_large)
         if self.passes(raw.source):
@@ -184,7 +222,70 @@ class Redactor:
             digest=self.scanner.fingerprints.record(raw.data, raw.companions),
         )
 
-    def across(
+    def sequence(self, raws: Sequence[RawRecord], frame: Frame | None) -> list[MaskedRecord]:
+        """Records of one source that follow each other, masked together.
+
+        A framed secret may reach over all of them, and from the `frame` that was open before; any
+        other that is cut over neighbours is looked for where they meet. The last one's `frame` is
+        for the next call. The digests are those of the records as they came.
+        """
+        if not self._follows or (frame is None and not any(map(may_open, (raw.data for raw in raws)))):
+            return self._across(raws, [self._inline(raw) for raw in raws])
+        pairs = self._framed(raws, frame)
+        out = self._across([raw for raw, _ in pairs], [record for _, record in pairs])
+        return out
+
+    def _inline(self, raw: RawRecord) -> MaskedRecord:
+        return self._alone(raw) if _is_here(raw) else self.redact_file(raw)
+
+    def _framed(
+        self, raws: Sequence[RawRecord], frame: Frame | None, *, whole: bool = False
+    ) -> list[tuple[RawRecord, MaskedRecord]]:
+        """The records with what frames hold in them masked, and they as masked ones."""
+        out: list[tuple[RawRecord, MaskedRecord]] = []
+        for here, run in groupby(raws, key=_is_here):
+            if here:
+                out += self._followed(list(run), frame, whole=whole)
+            else:
+                for raw in run:
+                    out.append((raw, self.redact_file(raw, frame=frame)))
+                    frame = out[-1][1].frame
+            frame = out[-1][1].frame
+        return out
+
+    def _followed(
+        self, raws: Sequence[RawRecord], frame: Frame | None, *, whole: bool
+    ) -> Iterator[tuple[RawRecord, MaskedRecord]]:
+        natives = [self._said(raw) for raw in raws]
+        starts = [raw.start for raw in raws]
+        off = [kind for kind in FRAMES if kind not in self.scanner.frames]
+        after, changed = follow(natives, starts, frame, self.scanner.mark, off)
+        for number, raw in enumerate(raws):
+            if number not in changed:
+                record = self._alone(raw, whole=whole)
+                yield raw, _mint(**_fields(record) | {"frame": after[number]})
+                continue
+            edited = dataclasses.replace(raw, data=_written(natives[number]))
+            record = self._alone(edited, whole=whole)
+            masks = Counter(record.masks)
+            masks.update(FRAMED)
+            digest = self.scanner.fingerprints.record(raw.data, raw.companions)
+            own = {"frame": after[number], "masks": dict(masks), "digest": digest}
+            yield edited, _mint(**_fields(record) | own)
+
+    def _said(self, raw: RawRecord) -> Any:
+        """A record as `follow` takes it: parsed, or the text of an opaque one in a list."""
+        if not raw.data or self.passes(raw.source):
+            return None
+        try:
+            native = load_json(without_bom(raw.data))
+        except ValueError:
+            native = None
+        if type(native) is dict:
+            return native
+        return [raw.data.decode("utf-8", "surrogateescape")]
+
+    def _across(
         self, raws: Sequence[RawRecord], masked: Sequence[MaskedRecord]
     ) -> list[MaskedRecord]:
         """Neighbouring records of one source, masked by themselves, looked at once more together.
@@ -196,12 +297,14 @@ class Redactor:
             return out
         natives = [self._unmasked(raw, record) for raw, record in zip(raws, masked, strict=True)]
         for number in mask_across(natives, self.scanner):
-            raw = raws[number]
-            again = self.redact(dataclasses.replace(raw, data=dump_json(natives[number])))
-            fields = {name: getattr(again, name) for name in MaskedRecord.__slots__[1:]}
+            again = self._alone(dataclasses.replace(raws[number], data=dump_json(natives[number])))
+            first = masked[number]
             masks = Counter(again.masks)
             masks.update(JOINED)
-            out[number] = _mint(**fields | {"digest": masked[number].digest, "masks": dict(masks)})
+            out[number] = _mint(
+                **_fields(again)
+                | {"digest": first.digest, "frame": first.frame, "masks": dict(masks)}
+            )
         return out
 
     def _unmasked(self, raw: RawRecord, record: MaskedRecord) -> dict[str, Any] | None:
@@ -217,14 +320,20 @@ class Redactor:
         return native if type(native) is dict else None
 
     def redact_file(
-        self, raw: RawRecord, path: Path | None = None, *, timeout_seconds: float = TIMEOUT_SECONDS
+        self,
+        raw: RawRecord,
+        path: Path | None = None,
+        *,
+        frame: Frame | None = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> MaskedRecord:
         """A record whose bytes are left in the file, masked by a process of its own.
 
         `raw.data` is empty; bytes `start` to `end` of `path` (without it, of `raw.source`) are the
         record with its line end. Parts come compressed, so that this process stays small. What the
         child cannot mask, for want of time, memory or sense, becomes a stub with size and digest
-        (`too_large`). Blocks until the child ends.
+        (`too_large`). Blocks until the child ends. Raises RedactionError when the child's rules do
+        not load, or are others: the source stops then, and nothing is left out.
         """
         place = Path(raw.source) if path is None else path
         if self.passes(raw.source):
@@ -238,12 +347,16 @@ class Redactor:
             cache_dir=None if self._cache_dir is None else str(self._cache_dir),
             rule_set=self.rule_set,
             custom=self._packed(),
+            frame={} if frame is None else frame.state(),
         )
         try:
             masked = mask_in_child(order, timeout_seconds=timeout_seconds)
             native = load_json(masked.body)
         except (ChildError, ValueError):
-            return self._stub(raw, _measured(place, raw.start, raw.end))
+            # the frame stays open: what follows is rather masked than not
+            stub = self._stub(raw, _measured(place, raw.start, raw.end))
+            return _mint(**_fields(stub) | {"frame": frame})
+        self.scanner.fingerprints.note(masked.noted)
         return _mint(
             agent=raw.agent,
             source=self.path(raw.source),
@@ -259,6 +372,7 @@ class Redactor:
             masks=masked.masks,
             rule_set=self.rule_set,
             digest=masked.digest,
+            frame=Frame.of(masked.frame),
         )
 
     def _stub(self, raw: RawRecord, too_large: tuple[int, str]) -> MaskedRecord:
@@ -289,16 +403,16 @@ class Redactor:
         record.
         """
         counts = Counter(record.masks)
-        fields = {name: getattr(record, name) for name in MaskedRecord.__slots__[1:]}
+        fields = _fields(record)
         fields["companions"] = {k: self._opaque(v, counts) for k, v in files.items()}
         fields["masks"] = dict(counts)
         return _mint(**fields)
 
-    def redact_any(self, raw: RawRecord) -> MaskedRecord:
+    def redact_any(self, raw: RawRecord, frame: Frame | None = None) -> MaskedRecord:
         """By `redact`, or by `redact_file` when the bytes are left in the file."""
-        if raw.data or raw.too_large is not None:
-            return self.redact(raw)
-        return self.redact_file(raw)
+        if _is_here(raw):
+            return self.redact(raw, frame)
+        return self.redact_file(raw, frame=frame if self._follows else None)
 
     def passes(self, source: str) -> bool:
         """Whether the person said that the records of a source are not masked."""
@@ -315,7 +429,7 @@ class Redactor:
 
         off = unmasking_redactor(self._secret)
         record = off.redact(raw, whole=whole) if path is None else off.redact_file(raw, path)
-        fields = {name: getattr(record, name) for name in MaskedRecord.__slots__[1:]}
+        fields = _fields(record)
         return _mint(**fields | {"rule_set": self.rule_set, "source": self.path(raw.source)})
 
     def text(self, text: str) -> str:
@@ -402,7 +516,7 @@ def load_redactor(
         _check_names(rules, custom)
         rules = tuple(rule for rule in rules if rule.name not in own.off)
     version = rule_set_version(rules)
-    opened = open_engine(rules, version, name=engine, cache_dir=cache_dir)
+    opened = open_engine(rules, name=engine, cache_dir=cache_dir)
     if custom:
         version = custom_version(version, custom.packed())
     scanner = Scanner(rules, opened, Fingerprinter(secret), own)

@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
@@ -134,9 +135,38 @@ def read_table(text: str) -> Iterable[dict[str, str]]:
         yield dict(zip(COLUMNS, cells, strict=True))
 
 
-def rule_set_version(rules: Sequence[Rule]) -> int:
-    """A stable number under 2**63 that changes with any rule."""
+DECIDING = (
+    "across", "boundary", "checks", "confirm", "custom", "frames", "joined", "looks", "names",
+    "parse", "scan", "views", "walk",
+)  # fmt: skip
+"""Modules that decide, beside the tables, what is masked."""
+
+
+@cache
+def code_digest(folder: Path = TABLES.parent) -> bytes:
+    """Of the modules in `DECIDING`, without blank lines and lines that are only a comment.
+
+    RedactionError when one cannot be read: what masks is not known then.
+    """
     digest = blake2b(digest_size=8)
+    for name in DECIDING:
+        try:
+            lines = (folder / f"{name}.py").read_bytes().splitlines()
+        except OSError as error:
+            raise RedactionError(
+                f"the code of the redaction rules cannot be read: {error.strerror}",
+                hint="Install the package again",
+            ) from error
+        for line in lines:
+            if (text := line.strip()) and not text.startswith(b"#"):
+                digest.update(line + b"\n")
+        digest.update(b"\0")
+    return digest.digest()
+
+
+def rule_set_version(rules: Sequence[Rule], code: bytes | None = None) -> int:
+    """A stable number under 2**63 that changes with any rule, and with the code that decides."""
+    digest = blake2b(code_digest() if code is None else code, digest_size=8)
     for rule in rules:
         fields = (rule.name, rule.flags, "|".join(map(repr, rule.anchors)))
         digest.update("\0".join(fields).encode() + rule.regex.pattern + b"\1")
