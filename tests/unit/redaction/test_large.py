@@ -122,7 +122,7 @@ def test_a_frame_goes_into_a_child_and_out_of_it(redactor: Redactor, tmp_path: P
     assert second.frame is not None
     assert second.frame.mask == first.frame.mask
     assert line.encode() not in second.body
-    third = redactor.redact_any(raw({"text": "well"}), second.frame)
+    third = redactor.redact_any(raw({"text": "that is it"}), second.frame)
     assert third.frame is None
 
 
