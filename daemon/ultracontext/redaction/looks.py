@@ -21,7 +21,7 @@ _PLACEHOLDER = re.compile(
 )
 _PLAIN = re.compile(
     rb"^(?:[\d.,:/_+-]+|0x[0-9a-f]{1,8}|#[0-9a-f]{3,8}"
-    rb"|\d{4}-\d\d-\d\d[T ].*|v?\d+(?:\.\d+)+[\w.+-]*"
+    rb"|\d{4}-\d\d-\d\d[T ].*|v?\d+(?:\.\d+)+[\w.+-]{0,30}"
     rb"|[\w./-]+\.(?:json|ya?ml|pem|key|crt|cer|p12|txt|env|py|js|tsx?|go|rs|rb|java|md|toml|cfg|ini|log"
     rb"|html?|sh|png|svg|jpe?g|css|xml|lock|sql|csv|conf|ipynb|exe|zip|gz|tar|local|svc|com|org|net|io))$",
     re.IGNORECASE,
@@ -38,6 +38,8 @@ _TERMS = re.compile(
     re.IGNORECASE,
 )
 _JUMPY = re.compile(rb"[a-z][A-Z][a-z][A-Z]|[A-Z][a-z][A-Z][a-z][A-Z]")
+_NUMBERS = re.compile(rb"\d+")
+_CONSONANTS = re.compile(rb"[bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ]{5}")
 _TECHNICAL = re.compile(
     rb"^(?:base(?:64|32|16|58)(?:url)?|sha\d{1,3}|md[45]|utf-?(?:8|16)|oauth2?|argon2(?:id|i|d)?|x509"
     rb"|ed25519|(?:rs|hs|es|ps)(?:256|384|512)|aes-?\d*.*|rsa-?\d*|http\d?|ipv[46]|h2|s3|ec2|k8s|v\d+)$",
@@ -95,7 +97,21 @@ def is_wordy(value: bytes) -> bool:
     if _JUMPY.search(value) is not None and has_digit(value):
         return False
     plain = _TERMS.sub(b"-", value)
-    return all(_WORDY.match(piece) is not None for piece in _PIECE.findall(plain))
+    return all(
+        _WORDY.match(piece) is not None and not _is_unspeakable(piece)
+        for piece in _PIECE.findall(plain)
+    )
+
+
+def _is_unspeakable(piece: bytes) -> bool:
+    """Letters and digits of no word that people write: three numbers in it, or a long run of
+    consonants in a long one."""
+    size = len(piece)
+    if size < 14 or piece.isalpha() or piece.isdigit():
+        return False
+    return len(_NUMBERS.findall(piece)) >= 3 or (
+        size >= 20 and _CONSONANTS.search(piece) is not None
+    )
 
 
 def has_digit(value: bytes) -> bool:

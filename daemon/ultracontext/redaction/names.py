@@ -40,6 +40,28 @@ _KEY_BEFORE = _words("""
 """)
 """`key` alone says nothing; after one of these words it does."""
 
+_SERVICES = _words("""
+    abuseipdb adafruit adyen airtable alchemy algolia alibaba aliyun amplitude anyscale apify asana
+    assemblyai atlassian auth0 bitbucket bittrex binance box braintree brave brevo browserbase
+    bugsnag bybit cerebras checkout circleci civo clickup cloudflare cf codecov cohere coinbase
+    confluent contentful dashscope databricks datadog datagov dd deepgram deepl deepseek
+    digitalocean discord disqus droneci dropbox elastic elasticsearch elevenlabs etsy exa expo
+    facebook fal fastly figma finnhub firecrawl fireworks flickr freshbooks freshdesk geocode
+    geocoding gitea gitter glm gocardless grafana grok heroku hetzner hf honeycomb hubspot
+    huggingface ibm infura intercom ipinfo jina jira jumpcloud kagi kimi klaviyo kucoin
+    langchain langfuse langsmith launchdarkly linear linkedin linode looker mailchimp mailgun
+    mandrill mapbox maps mattermost meilisearch meraki minimax miro mixpanel mongodb moonshot
+    netlify newrelic newsapi notion nvidia nytimes okta ollama openrouter openweather
+    openweathermap opsgenie pagerduty paypal perplexity pexels pinecone plaid planetscale
+    polymarket posthog postmark qdrant qwen rainforest rapidapi razorpay recaptcha hcaptcha
+    turnstile replicate resend rollbar runpod runway scaleway scraperapi segment sendgrid
+    sentry serpapi serper shodan shopify slack snyk sonar square stability supabase tavily
+    telegram telnyx tmdb together travis travisci twilio twitch twitter typesense unsplash
+    upstash vercel virustotal voyage vultr wandb weather weatherapi weatherstack weights
+    woocommerce xai youtube zai zapi zhipu zoho
+""")
+"""The same, where an account has one key: `deepl_key`."""
+
 _AFTER = _words("""
     id ids name names count counts url uri urls file files filename path paths dir ttl
     expiry expires expiration expire age length len size limit limits max min type types
@@ -87,6 +109,8 @@ def nature(name: str) -> Nature:
     if len(name) > 120 or "[redacted:" in name:  # a mask in a key says nothing of its value
         return ""
     words = [word.lower() for word in _WORD.findall(name)]
+    if len(words) > 2 and words[-2].isdigit():  # `api_v2_key`, `token2_key`
+        del words[-3 if words[-3] == "v" and len(words) > 3 else -2 : -1]
     for index in range(len(words) - 1, -1, -1):
         found = _word_nature(words, index)
         if found:
@@ -104,7 +128,8 @@ def _word_nature(words: list[str], index: int) -> Nature:
         return "secret"
     if word in ("key", "keys"):
         before = words[index - 1] if index else ""
-        return "secret" if before in _KEY_BEFORE and word == "key" else ""
+        known = before in _KEY_BEFORE or before in _SERVICES
+        return "secret" if known and word == "key" else ""
     joined = _JOINED.search(word)
     if joined is not None:
         return "password" if joined[0].startswith("pass") else "secret"

@@ -1,4 +1,4 @@
-"""The rules: one row of a table each, read once, checked, and turned into patterns.
+r"""The rules: one row of a table each, read once, checked, and turned into patterns.
 
 Columns of `tables/*.tsv` (tab separated, `#` starts a comment):
 
@@ -6,7 +6,7 @@ Columns of `tables/*.tsv` (tab separated, `#` starts a comment):
     provider  whose secret it is
     flags     c certain, l likely (checks the value), i ignore case, 1 mask group 1 only,
               m may span lines, n no left guard, o no right guard, and named checks (`crc32`)
-    anchors   one of these (split at `|`) is in every match, in lower case with flag i
+    anchors   one of these (split at `|`, `\|` is the sign itself) is in every match, in lower case with flag i
     pattern   Python `re` over UTF-8 bytes, with the macros of `MACROS`
     probe     what the automaton looks for; empty = `pattern` up to its first long repeat
     sample    a value in the macros of `sample.py`; never a complete secret
@@ -79,6 +79,7 @@ LEFT_GUARD = (
 """Not after a letter or digit, but after a literal escape, a percent escape or a colour code."""
 
 _TAIL = re.compile(r"(\[(?:[^\]\\]|\\.)+\])(?:\{[^{}]*\}|[+*?])?$")
+_BAR = re.compile(r"(?<!\\)\|")
 _REPEAT = re.compile(r"\{(\d+)(,?)(\d*)\}")
 _CAP = 16
 _SIGN = r"[\\\"'`\] \t]{0,17}[:=]"
@@ -186,7 +187,9 @@ def _rule(row: dict[str, str]) -> Rule:
         raise ValueError(f"rule {row['name'] or '?'} has wrong flags")
     body = _expand(row["pattern"])
     ignore_case = "i" in flags
-    anchors = tuple(anchor.encode() for anchor in row["anchors"].split("|") if anchor)
+    anchors = tuple(
+        anchor.replace("\\|", "|").encode() for anchor in _BAR.split(row["anchors"]) if anchor
+    )
     if not anchors or (ignore_case and any(a != a.lower() for a in anchors)):
         raise ValueError(f"rule {row['name']} has no usable anchor")
     guarded = ("" if "n" in flags else LEFT_GUARD) + body + ("" if "o" in flags else _right(body))
