@@ -67,7 +67,7 @@ def is_secret(value: bytes) -> bool:
 
 def is_password(value: bytes) -> bool:
     """The same for a quoted value under a password's name: words with a digit or sign count."""
-    if len(value) < 6 or is_reference(value) or _PLAIN.match(value) or b"  " in value:
+    if len(value) < 6 or is_reference(value) or _PLAIN.match(value) or value.startswith(b"-"):
         return False
     if _TECHNICAL.match(value) or len(set(value)) < 4 or b" " in value:
         return False

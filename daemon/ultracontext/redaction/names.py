@@ -18,7 +18,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _PASSWORDS = _words("""
     password passwd passphrase passcode pwd passwort kennwort pass pw userpassword
     dbpassword mypassword rootpassword adminpassword requirepass masterpass userpass dbpass
-    rootpw bindpw dbpwd psk sshpass pgpassword mysqlpwd smtppass
+    rootpw bindpw dbpwd storepass keypass psk sshpass pgpassword mysqlpwd smtppass
 """)
 _SECRETS = _words("""
     secret secrets token apikey apitoken apisecret authtoken accesstoken refreshtoken
@@ -27,13 +27,13 @@ _SECRETS = _words("""
     auth authorization salt pepper dsn webhooksecret sessionsecret cookiesecret
     accesskeysecret secretaccesskey servicekey accountkey storagekey sharedkey licensekey
     authtok skey usertoken bottoken deploytoken jobtoken npmtoken githubtoken gitlabtoken
-    slacktoken securitytoken mfasecret totpsecret oauthtoken oauthsecret personalaccesstoken
+    slacktoken identitytoken registrytoken securitytoken mfasecret totpsecret oauthtoken oauthsecret personalaccesstoken
     connectionstring xapikey cookie setcookie
 """)
 _KEY_BEFORE = _words("""
     api access private secret auth master signing encryption encrypt service account storage
     shared license subscription functions admin app application client consumer deploy
-    deployer hmac aes crypto cipher ingest ingestion write server live prod production test
+    deployer hmac aes crypt crypto cipher ingest ingestion write server live prod production test
     sandbox wallet wrapping root rsa ssh host tls ssl pgp gpg webhook openai anthropic
     gemini google github gitlab stripe aws azure algolia rest sdk integration user org
     project dev decryption preshared groq mistral
@@ -79,6 +79,7 @@ _AFTER = _words("""
     encoder stream bucket address domain host port region zone tag tags title total window
     budget ratio limit kwargs args number num sequence seq embedding embeddings logprobs
     probs bias weights mask tree kind value_from valuefrom configured requirements history
+    comment literal keyword operator punctuation escape cryptogram
     attempts lifetime validity chars characters alphabet charset bits bytes grant flow
 """)
 """After a secret's word, these say that the value is something else."""
@@ -95,6 +96,8 @@ _BEFORE = _words("""
     change
 """)
 """Before a secret's word, these say the same (`next_token`, `public_key`)."""
+
+_ANYWHERE_BEFORE = _words("public next page pagination continuation")
 
 _JOINED = re.compile(
     r"(?:password|passwd|passphrase|(?:client|app|api|shared|webhook|session|jwt|auth|oauth)secret"
@@ -138,7 +141,7 @@ def _word_nature(words: list[str], index: int) -> Nature:
 
 def _stands(words: list[str], index: int) -> bool:
     before = words[index - 1] if index else ""
-    if before in _BEFORE or "public" in words[:index]:
+    if before in _BEFORE or not _ANYWHERE_BEFORE.isdisjoint(words[:index]):
         return False
     if before == "client" and words[index] == "token":  # names a try, not a right
         return False

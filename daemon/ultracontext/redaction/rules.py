@@ -49,7 +49,7 @@ MACROS = {
     "<key>": r"(?<![A-Za-z0-9_.$@-])(?<!::)(?P<name>[A-Za-z_$@-][A-Za-z0-9_.$@-]{0,60})",
     "<eq>": (
         r"\\{0,7}[\"'`]?\]?[ \t]{0,8}"
-        r"(?::[ \t]{0,4}[A-Za-z_][A-Za-z0-9_<>\[\]|. ]{0,30}?=|:=|=>|={1,3}|:)[ \t]{0,8}[rbuf(@]?"
+        r"(?::[ \t]{0,4}[A-Za-z_][A-Za-z0-9_<>\[\]|. ]{0,30}?=|:=|=>|={1,3}|:)[ \t]{0,8}(?:&[A-Za-z0-9_]{1,30}[ \t]{1,4})?[rbuf(@]?"
     ),
     "<is>": r"\\{0,7}[\"'`]?\]?[ \t]{0,8}(?::=|=>|={1,3}|:)[ \t]{0,8}\\{0,7}[\"'`]?",
     "<near>": "[A-Za-z0-9_ .-]{0,24}",
@@ -98,6 +98,8 @@ class Rule:
     regex: re.Pattern[bytes]
     probe: bytes
     group: int | str
+    named: bool
+    """Whether a match has a group `name`."""
     certain: bool
     many_lines: bool
     ignore_case: bool
@@ -201,6 +203,7 @@ def _rule(row: dict[str, str]) -> Rule:
         regex=re.compile(guarded.encode(), re.IGNORECASE if ignore_case else 0),
         probe=_probe(row["probe"] or row["pattern"], bool(row["probe"])).encode(),
         group="v" if "(?P<v>" in body else 1 if "1" in flags else 0,
+        named="(?P<name>" in body,
         certain="c" in flags,
         many_lines="m" in flags,
         ignore_case=ignore_case,
