@@ -22,7 +22,7 @@ from ultracontext.redaction.checks import FIELD_KINDS
 from ultracontext.redaction.custom import Custom
 from ultracontext.redaction.engine import open_engine
 from ultracontext.redaction.fingerprint import Fingerprinter
-from ultracontext.redaction.frames import FRAMES, Frame, follow, may_open
+from ultracontext.redaction.frames import FRAMES, Frame, follow, may_begin, may_open
 from ultracontext.redaction.joined import mask_joined
 from ultracontext.redaction.large import TIMEOUT_SECONDS, ChildError, Order, mask_in_child
 from ultracontext.redaction.parse import (
@@ -145,6 +145,13 @@ def _fields(record: MaskedRecord) -> dict[str, Any]:
     return {name: getattr(record, name) for name in MaskedRecord.__slots__[1:]}
 
 
+def _may_open(raws: Sequence[RawRecord]) -> bool:
+    """Whether one may hold the header of a frame, or a text that ends in the begin of one."""
+    if any(may_open(raw.data) or b'-"' in raw.data for raw in raws):
+        return True
+    return bool(raws) and may_begin(raws[-1].data)
+
+
 def _is_here(raw: RawRecord) -> bool:
     """Whether its bytes are in memory, or there are none to be had."""
     return bool(raw.data) or raw.too_large is not None
@@ -184,7 +191,7 @@ class Redactor:
         """The record, masked. Raises RedactionError when that cannot be done for sure.
 
         `frame` is what the record before it in its source left open; what this one leaves open is
-        its `frame`. With `whole` its large strings stay in it: for those who read it, not for who
+        its `frame` (`sequence` also tells a header that the end of a text cuts). With `whole` its large strings stay in it: for those who read it, not for who
         keeps it.
         """
         if not self._follows or (frame is None and not may_open(raw.data)):
@@ -229,7 +236,7 @@ class Redactor:
         other that is cut over neighbours is looked for where they meet. The last one's `frame` is
         for the next call. The digests are those of the records as they came.
         """
-        if not self._follows or (frame is None and not any(map(may_open, (raw.data for raw in raws)))):
+        if not self._follows or not (frame or _may_open(raws)):
             return self._across(raws, [self._inline(raw) for raw in raws])
         pairs = self._framed(raws, frame)
         out = self._across([raw for raw, _ in pairs], [record for _, record in pairs])

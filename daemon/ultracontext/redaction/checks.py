@@ -59,7 +59,10 @@ def _word(name: str) -> Check:
 
 
 def _bare_name(match: Match, spot: Spot) -> Spot | None:
-    """`PASS: a test` is the result of a test."""
+    """`PASS: a test` is the result of a test, `arn:…:secret:name` the name of a secret."""
+    place = match.start("name")
+    if match.string[place - 1 : place] == b":" and b"arn:" in match.string[max(0, place - 120) : place]:
+        return None
     if match["name"] == b"PASS" and match.string[match.end("name") :][:1] == b":":
         return None
     return spot
@@ -101,6 +104,8 @@ def _secret(match: Match, spot: Spot) -> Spot | None:
 def _bare(match: Match, spot: Spot) -> Spot | None:
     """An unquoted value: it looks random, or is a password with a sign that no name has."""
     value = match.string[spot[0] : spot[1]]
+    if _repeats(value, match["name"]):
+        return None
     if looks.is_secret(value):
         return spot
     kind = nature(match["name"].decode("ascii", "replace"))
@@ -117,7 +122,17 @@ def _quoted(match: Match, spot: Spot) -> Spot | None:
     value = match.string[spot[0] : spot[1]]
     kind = nature(match["name"].decode("ascii", "replace"))
     good = looks.is_password(value) if kind == "password" else looks.is_secret(value)
-    return spot if kind and good else None
+    foreign = _FOREIGN.search(value) is not None or _repeats(value, match["name"])
+    return spot if kind and good and not foreign else None
+
+
+_FOREIGN = re.compile(rb"(?:\\+u[0-9A-Fa-f]{4}){2}")
+"""Words of another alphabet, escaped."""
+
+
+def _repeats(value: bytes, name: bytes) -> bool:
+    """`Socks5Auth = Socks5Auth`: a value that is its own name is a variable or a type."""
+    return value.lower() == name[-len(value) :].lower()
 
 
 def _told(match: Match, spot: Spot) -> Spot | None:

@@ -143,13 +143,17 @@ Mark = Callable[[str, bytes], str]
 """Kind and secret to the text that stands for it."""
 
 
-_BEGINS = (b"-----B", b'-"', b"---- B", b"PuTT", b'P"', b'Pu"', b'PuT"')
-_ENDS = (b"-", b"P", b"Pu", b"PuT")
+_BEGUN = re.compile(rb"(?:-|P(?:u(?:T(?:TY?)?)?)?|PuTTY-[A-Za-z0-9-]*)(?:\"|$)")
 
 
 def may_open(data: bytes) -> bool:
-    """Whether a record may hold the begin of a frame: cheap, and never wrong when it says no."""
-    return any(sign in data for sign in _BEGINS) or data.endswith(_ENDS)
+    """Whether a record may hold the header of a frame: cheap, and never wrong when it says no."""
+    return b"-----B" in data or b"PuTTY-User" in data or b"---- BEGIN SSH2" in data
+
+
+def may_begin(data: bytes) -> bool:
+    """The same, of a header that the end of a text cuts."""
+    return may_open(data) or _BEGUN.search(data) is not None
 
 
 def follow(

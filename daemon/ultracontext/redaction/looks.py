@@ -10,8 +10,9 @@ _REFERENCE = re.compile(
     rb"^(?:[$<{&*!?#|>]|%[({A-Za-z]|@[{(]|[./~]{1,2}/|~|[A-Za-z]:[\\/]|arn:|op://|ssm:|env[:.]|file:|vault:"
     rb"|secrets?[:.]|ref\+|enc\[|kms:|projects/|sha\d{1,3}[:-]|md5[:-]|process\.|os\.|self\.|this\.|var\."
     rb"|local\.|data\.|config\.|settings\.|params?\.|github\.|steps\."
-    rb"|inputs\.|env\[|import\.|new |await )"
-    rb"|\$\{|\$\(|\{\{|<%|%>|\(\)|\w\(|\w\[|://|\[redacted|\*{3}|\.{3}|\xe2\x80\xa6|=>|->|::|&&|\|\|"
+    rb"|inputs\.|env\[|import\.|exports\.|module\.|new |await |\.[A-Za-z_]|\[[a-z-]{2,20}[=\]]"
+    rb"|MFkwEwYHKoZIzj|MCowBQYDK2Vw|MII[BC]IjANBgkqhkiG|ssh-(?:rsa|ed25519) |AAAA[BCE][23][NV])"
+    rb"|\$\{|\$\(|\{\{|<%|%>|\(\)|\w\(|\w\[|://|\[redacted|\*{3}|\.{3}|\xe2\x80\xa6|=>|->|::|&&|\|\||\?\.|===?[a-z]|[,;(!]this\.|=null|=void|=function"
 )
 _PLACEHOLDER = re.compile(
     rb"your|example|placeholder|change[-_ ]?me|replace|dummy|redacted|(?i:x{4})|insert|todo|fixme"
@@ -89,7 +90,9 @@ def is_random(value: bytes) -> bool:
 
 def is_filler(value: bytes) -> bool:
     """A form filled with one or two characters or with dots: `ghp_xxxxxxxx`."""
-    return len(set(value[-12:])) < 4 or b"xxxxxx" in value.lower() or b"......" in value
+    if len(set(value[-12:])) < 4 or value.lstrip(b"A").count(b"AAA") > 1:
+        return True
+    return b"xxxxxx" in value.lower() or b"......" in value
 
 
 def is_wordy(value: bytes) -> bool:

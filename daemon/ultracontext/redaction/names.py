@@ -79,7 +79,7 @@ _AFTER = _words("""
     encoder stream bucket address domain host port region zone tag tags title total window
     budget ratio limit kwargs args number num sequence seq embedding embeddings logprobs
     probs bias weights mask tree kind value_from valuefrom configured requirements history
-    comment literal keyword operator punctuation escape cryptogram
+    request response schema comment literal keyword operator punctuation escape cryptogram
     attempts lifetime validity chars characters alphabet charset bits bytes grant flow
 """)
 """After a secret's word, these say that the value is something else."""

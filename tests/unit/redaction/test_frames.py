@@ -60,7 +60,7 @@ def apart(redactor: Redactor, texts: list[str]) -> list[MaskedRecord]:
     out: list[MaskedRecord] = []
     frame: Frame | None = None
     for number, text in enumerate(texts):
-        out.append(redactor.redact(said(text, number * 100), frame))
+        out += redactor.sequence([said(text, number * 100)], frame)
         frame = out[-1].frame
         if frame is not None:
             frame = Frame.of(json.loads(json.dumps(frame.state())))
