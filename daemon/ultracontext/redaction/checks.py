@@ -61,7 +61,10 @@ def _word(name: str) -> Check:
 def _bare_name(match: Match, spot: Spot) -> Spot | None:
     """`PASS: a test` is the result of a test, `arn:…:secret:name` the name of a secret."""
     place = match.start("name")
-    if match.string[place - 1 : place] == b":" and b"arn:" in match.string[max(0, place - 120) : place]:
+    if (
+        match.string[place - 1 : place] == b":"
+        and b"arn:" in match.string[max(0, place - 120) : place]
+    ):
         return None
     if match["name"] == b"PASS" and match.string[match.end("name") :][:1] == b":":
         return None

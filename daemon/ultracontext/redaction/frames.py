@@ -21,13 +21,11 @@ LONG = 20
 """Letters of a line that no word has."""
 
 SAID = frozenset(
-    "text thinking content output delta stdout stderr chunk message result aggregated_output"
-    " formatted_output summary body partial_json arguments input lines old_string new_string"
-    " oldString newString originalFile display response value data command code diff patch".split()
+    ["text", "thinking", "content", "output", "delta", "stdout", "stderr", "chunk", "message", "result", "aggregated_output", "formatted_output", "summary", "body", "partial_json", "arguments", "input", "lines", "old_string", "new_string", "oldString", "newString", "originalFile", "display", "response", "value", "data", "command", "code", "diff", "patch"]
 )
 """Keys, at any depth, whose strings say something; those of ids and times do not."""
 
-CLOSERS = SAID - frozenset("arguments input command code value data".split())
+CLOSERS = SAID - frozenset(["arguments", "input", "command", "code", "value", "data"])
 """Keys whose strings end a frame when they are outside its alphabet: a call between two results
 does not."""
 
@@ -45,7 +43,9 @@ _PEM_FOOTER = re.compile(
     r"-----END (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
     r"|---- END SSH2 ENCRYPTED PRIVATE KEY ----"
 )
-_MAC = re.compile(r"Private-(?:MAC|Hash):(?:\\{1,8}[nrt]|[ \t\r\n])*(?>([0-9a-fA-F]*))(?![A-Za-z0-9])")
+_MAC = re.compile(
+    r"Private-(?:MAC|Hash):(?:\\{1,8}[nrt]|[ \t\r\n])*(?>([0-9a-fA-F]*))(?![A-Za-z0-9])"
+)
 _MAC_LENGTH = 40
 _SOME_MAC = "Private-MAC: 0"
 """Carried where the last of its digits may come in the next text."""
@@ -53,10 +53,7 @@ _GAP = re.compile(
     r"(?:\\{1,8}[nrt]|[ \t\r\n\"',+])*"
     r"(?:\d{1,6}(?:[ \t:|]|→|\\{1,8}t){1,4})?(?:(?:[>#*|+]|-(?=[^-])) ?|// ?)?\"?"
 )
-_FIELDS = (
-    "Proc-Type DEK-Info Version Comment Hash Charset MessageID Subject Encryption Public-Lines"
-    " Private-Lines Key-Derivation Argon2-Memory Argon2-Passes Argon2-Parallelism Argon2-Salt"
-).split()
+_FIELDS = ["Proc-Type", "DEK-Info", "Version", "Comment", "Hash", "Charset", "MessageID", "Subject", "Encryption", "Public-Lines", "Private-Lines", "Key-Derivation", "Argon2-Memory", "Argon2-Passes", "Argon2-Parallelism", "Argon2-Salt"]
 _FIELD = re.compile(rf"(?:{'|'.join(_FIELDS)}|X-[A-Za-z-]{{1,20}}):[^\n\\]{{0,200}}")
 _NAMES = tuple(f"{name}:" for name in (*_FIELDS, "Private-MAC", "Private-Hash"))
 _SOME_FIELD = "Comment: "
@@ -229,9 +226,7 @@ class _Work:
                 if one is first:
                     open_.add(number, said, low, high)
 
-    def _goes_on(
-        self, number: int, said: _Said, open_: _Open, frame: Frame
-    ) -> tuple[int, str]:
+    def _goes_on(self, number: int, said: _Said, open_: _Open, frame: Frame) -> tuple[int, str]:
         """Where the part of a text ends that is of the frame, and what is after it."""
         cut = len(frame.carry)
         text = frame.carry + said.text
@@ -371,7 +366,9 @@ def _footer(text: str, at: int, kind: str) -> int | None:
     """Where a footer that stands here ends."""
     if kind == PUTTY:
         mac = _MAC.match(text, at)
-        whole = mac is not None and (len(mac[1]) >= _MAC_LENGTH or (mac[1] and mac.end() < len(text)))
+        whole = mac is not None and (
+            len(mac[1]) >= _MAC_LENGTH or (mac[1] and mac.end() < len(text))
+        )
         return mac.end() if mac is not None and whole else None
     footer = _PEM_FOOTER.match(text, at)
     return None if footer is None else footer.end()
@@ -409,9 +406,7 @@ def _is_long(run: str) -> bool:
     return not looks.is_wordy(run.encode("utf-8", "surrogatepass"))
 
 
-def _short(
-    text: str, run: str, end: int, *, first: bool, same_voice: bool, known: bool
-) -> bool:
+def _short(text: str, run: str, end: int, *, first: bool, same_voice: bool, known: bool) -> bool:
     """Whether a short run is the rest of a line, the last line, or a piece of a stream."""
     if _FIELD.match(run) is not None:
         return True

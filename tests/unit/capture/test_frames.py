@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from capture_lab import Lab, lines, record
 
-
 BODY = base64.b64encode(random.Random(5).randbytes(700)).decode()
 LINES = [BODY[i : i + 64] for i in range(0, len(BODY), 64)]
 KEY = "\n".join(["-----BEGIN RSA PRIVATE " + "KEY-----", *LINES, "-----END RSA PRIVATE KEY-----"])

@@ -1,4 +1,4 @@
-"""Framed secrets over records that arrive apart: each is masked alone, with what was open before."""
+"""Framed secrets over records that arrive apart: each is masked alone, after what was open."""
 
 from __future__ import annotations
 
