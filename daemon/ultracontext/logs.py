@@ -119,6 +119,8 @@ class RotatingFile:
 
         line = json.dumps(fields, default=str).encode("ascii") + b"\n"
         try:
+            if self._handle is not None and self._taken_away(self._handle):
+                self.close()
             if self._handle is None:
                 self._open()
             elif self._size + len(line) > self._limit:
@@ -137,6 +139,13 @@ class RotatingFile:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         self._handle = os.open(self._path, flags, 0o600)
         self._size = os.fstat(self._handle).st_size
+
+    def _taken_away(self, handle: int) -> bool:
+        """Whether somebody removed or moved the file: nobody would look where we write then."""
+        try:
+            return not os.path.samestat(os.fstat(handle), self._path.stat())
+        except FileNotFoundError:
+            return True
 
     def _rotate(self) -> None:
         self.close()

@@ -146,7 +146,7 @@ def test_status_has_its_shape_with_and_without_a_daemon(person: Person) -> None:
         (["show", "x", "--at", "2"], "Leave it out"),
         (["show", "x", "--format", "pdf"], "markdown"),
         (["config", "get", "capture.backfil"], "capture.backfill"),
-        (["config", "set", "capture.backfill", "never"], "2h"),
+        (["config", "set", "capture.backfill", "never"], "24h"),
         (["setup"], "config set"),
         (["daemon", "run", "--json"], "status --json"),
     ],

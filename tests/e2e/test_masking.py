@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from program import PROGRAM, Person
 
+pytestmark = pytest.mark.timeout(120)
+
 TOKEN = "glpat-" + "N0tReAl3ahovCJQX4bip"
 OTHER = "gh" + "p_N0tReAl3ahovCJQX4bipwDKRY5cjqxELSZ6d"
 KEY = (
@@ -30,7 +32,7 @@ import ultracontext.redaction.boundary as boundary
 from ultracontext.redaction.rules import load_rules
 rules = tuple(r for r in load_rules() if r.name not in ("gitlab-token", "github-token"))
 boundary.load_rules = lambda *_: rules
-import ultracontext.runtime.masking as masking
+import ultracontext.redaction.opening as masking
 masking._remember = lambda *_: None  # an older program has other files
 from ultracontext.cli.main import run
 sys.exit(run(sys.argv[1:]))

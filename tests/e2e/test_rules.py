@@ -89,7 +89,7 @@ def test_a_new_rule_says_how_many_captured_sessions_it_names(home: Home) -> None
     done = home.run("config", "set", "capture.exclude", "/w/app")
     assert done.returncode == 0
     assert "2 captured sessions match" in done.stderr
-    assert "ultracontext forget" in done.stderr
+    assert "They stay in the store" in done.stderr
     assert len(sessions(home)) == 2
 
 
@@ -101,7 +101,7 @@ def test_a_daemon_with_a_new_rule_says_what_it_names(home: Home) -> None:
         until(lambda: "captured-ignored" in home.run("status", "--json").stdout)
         problems = {p["code"]: p for p in home.json("status")["problems"]}
         assert "1 captured session matches" in problems["captured-ignored"]["message"]
-        assert "ultracontext forget" in problems["captured-ignored"]["hint"]
+        assert "They stay in the store" in problems["captured-ignored"]["hint"]
     finally:
         kill(process)
 

@@ -17,6 +17,7 @@ import ultracontext
 from ultracontext.errors import StoreError
 from ultracontext.model import ContextId, RawRecord, SessionFacts, captured_context_id, event_id
 from ultracontext.redaction import Redactor, load_redactor
+from ultracontext.search import Index
 from ultracontext.store import (
     CaptureBatch,
     Checkpoint,
@@ -74,6 +75,8 @@ def unbound(statement: str) -> bool:
 def test_every_statement_of_the_package_binds_the_space() -> None:
     found, checked = [], 0
     for file in sorted(PACKAGE.rglob("*.py")):
+        if file.parent.name == "search":  # a file of its own for each space, see the next test
+            continue
         for line, text in texts(ast.parse(file.read_text())):
             if STATEMENT.match(text) and MENTION.search(text):
                 checked += 1
@@ -81,6 +84,14 @@ def test_every_statement_of_the_package_binds_the_space() -> None:
                     found.append(f"{file.relative_to(PACKAGE)}:{line}: {text}")
     assert found == []
     assert checked > 40
+
+
+def test_a_search_index_serves_its_own_space_only(tmp_path: Path) -> None:
+    Index(tmp_path / "index.db", space="one", write=True).close()
+    for write in (True, False):
+        with pytest.raises(StoreError) as caught:
+            Index(tmp_path / "index.db", space="two", write=write)
+        assert caught.value.code == "index-space"
 
 
 @pytest.mark.parametrize(
@@ -116,7 +127,7 @@ def test_every_key_starts_with_the_space(tmp_path: Path) -> None:
 def test_store_itself_reads_nothing(url: str, tmp_path: Path) -> None:
     store = open_store(f"sqlite://{tmp_path}/store.db" if url == "sqlite" else url, migrate=True)
     offered = {name for name in dir(store) if not name.startswith("_")} - {"path"}
-    assert offered == {"within", "maintain", "close"}
+    assert offered == {"within", "maintain", "sound", "damaged", "close"}  # none gives content
     with pytest.raises(ValueError, match="name"):
         store.within("")
     store.close()

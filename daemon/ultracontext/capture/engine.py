@@ -201,6 +201,7 @@ class CaptureEngine:
             self._wait_for_store(stop)
         self._purge()
         self._totals.sessions = len(self._sessions)
+        self._totals.waiting = self._admission.waiting
         self._totals.files = len(self._looked)
         self._totals.seconds = round(self._monotonic() - started, 3)
         return self._totals
@@ -209,10 +210,11 @@ class CaptureEngine:
         """A single run gives a failing store three chances."""
         problem = self._problems.get("store", {})
         if self._store_failures > 3 or problem.get("code") not in ("store-busy", "store-io"):
+            code, hint = problem.get("code"), problem.get("hint", "")
             raise StoreError(
                 problem.get("message", "the store refused the events"),
-                hint=problem.get("hint", ""),
-                code=problem.get("code"),
+                hint="Free some space and run it again" if code == "store-full" else hint,
+                code=code,
             )
         (stop or threading.Event()).wait(max(0.0, self._store_retry_at - self._monotonic()))
 
@@ -318,12 +320,15 @@ class CaptureEngine:
             self._store_failed(error)
             return
         self._last_sweep = self._now()
+        now = {f"unreadable:{path}" for _, path, _ in self._registry.walk.unreadable}
+        for key in [k for k in self._problems if k.startswith("unreadable:") and k not in now]:
+            del self._problems[key]
         for agent, path, reason in self._registry.walk.unreadable:
             text = f"{agent}: a folder or file cannot be read ({reason})"
             if f"unreadable:{path}" not in self._problems:
                 self._totals.errors.append(
                     SourceError(
-                        agent=agent, path=self._redactor.text(path), position=0, code="unreadable"
+                        agent=agent, path=self._registry.masked(path), position=0, code="unreadable"
                     )
                 )
             self._problem(f"unreadable:{path}", "unreadable", text, "Check its permissions.")

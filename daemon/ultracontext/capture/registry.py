@@ -223,7 +223,7 @@ class Registry:
         source = Source(
             spec=found.spec,
             path=found.path,
-            masked_path=self._masked(found.path),
+            masked_path=self.masked(found.path),
             facts=self._masked_facts(found.facts),
             look=found.look,
             saved=checkpoint,
@@ -242,7 +242,8 @@ class Registry:
         self._by_id[checkpoint.source_id] = source
         return source
 
-    def _masked(self, text: str) -> str:
+    def masked(self, text: str) -> str:
+        """A path or a part of one as it may be stored and shown: masked, and valid text."""
         clean = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         masked = self._redactor.text(clean)
         return text if masked == text else masked
@@ -251,16 +252,16 @@ class Registry:
         changed: dict[str, Any] = {}
         for name in ("session_hint", "parent_hint"):
             value = getattr(facts, name)
-            if value is not None and (masked := self._masked(value)) != value:
+            if value is not None and (masked := self.masked(value)) != value:
                 changed[name] = masked
-        extra = {k: self._masked(v) for k, v in facts.extra.items()}
+        extra = {k: self.masked(v) for k, v in facts.extra.items()}
         if extra != facts.extra:
             changed["extra"] = extra
         return replace(facts, **changed) if changed else facts
 
     def _rename(self, source: Source, found: Found) -> None:
         self._by_path.pop(source.path, None)
-        source.path, source.masked_path = found.path, self._masked(found.path)
+        source.path, source.masked_path = found.path, self.masked(found.path)
         source.facts, source.look = self._masked_facts(found.facts), found.look
         source.dirty = True
         self._by_path[found.path] = source

@@ -32,6 +32,8 @@ class Summary(msgspec.Struct, kw_only=True):
     """Files looked into in this run (known and unchanged ones are not)."""
     masked: int = 0
     skipped: dict[str, int] = {}
+    waiting: int = 0
+    """Sessions held back: paused, or of a project that is not known yet while a rule names one."""
     errors: list[SourceError] = []
     seconds: float = 0.0
 

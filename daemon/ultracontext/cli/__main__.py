@@ -1,6 +1,6 @@
 """`python -m ultracontext.cli`."""
 
-from ultracontext.cli.main import main
+from ultracontext.cli.entry import main
 
 if __name__ == "__main__":
     main()

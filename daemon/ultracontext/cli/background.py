@@ -24,6 +24,7 @@ def start_daemon(place: Workspace) -> tuple[bool, int]:
     """(whether it was started now, pid); raises the daemon's own refusal, or FatalError."""
     holder = running(place.paths.lock_file)
     if holder is not None and not holder.once:
+        _wait_for_answer(place, holder)
         return False, holder.pid
     place.paths.ensure()
     child = _spawn(place)
@@ -32,13 +33,33 @@ def start_daemon(place: Workspace) -> tuple[bool, int]:
         code = child.poll()
         if code is not None:
             raise _start_failure(place.paths.output_file, code)
-        if _answers(place, child.pid):
+        if _answers(place, child.pid, 1.0):
             return True, child.pid
         time.sleep(LOOK_SECONDS)
     raise FatalError(
         f"the daemon (pid {child.pid}) does not answer after {START_SECONDS:.0f} s",
         code="daemon-hangs",
         hint="See `ultracontext daemon logs`",
+    )
+
+
+def _wait_for_answer(place: Workspace, holder: Holder) -> None:
+    """A daemon whose socket was removed makes it again within seconds."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if _answers(place, holder.pid, 5.0):
+            return
+        if not is_alive(holder.pid, holder.start):
+            raise FatalError(
+                f"the daemon (pid {holder.pid}) ended just now",
+                code="daemon-down",
+                hint="Start it again by `ultracontext daemon start`",
+            )
+        time.sleep(LOOK_SECONDS)
+    raise FatalError(
+        f"a daemon runs (pid {holder.pid}) and does not answer at its socket",
+        code="daemon-hangs",
+        hint="Run `ultracontext daemon restart`",
     )
 
 
@@ -99,12 +120,13 @@ def _environment(place: Workspace) -> dict[str, str]:
     return env
 
 
-def _answers(place: Workspace, pid: int) -> bool:
+def _answers(place: Workspace, pid: int, timeout_seconds: float) -> bool:
     holder = running(place.paths.lock_file)
     if holder is None or holder.pid != pid:
         return False
+    socket = place.paths.socket_of(holder.socket)
     try:
-        answer = ControlClient(place.paths.socket, timeout_seconds=1.0).get("/status")
+        answer = ControlClient(socket, timeout_seconds=timeout_seconds).get("/status")
     except TransportError:
         return False
     return bool(answer.get("daemon", {}).get("pid") == pid)

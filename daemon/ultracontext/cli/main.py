@@ -5,7 +5,9 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 refused by a guard, 130 interrupt
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import sys
 from contextlib import suppress
 from difflib import get_close_matches
@@ -25,6 +27,7 @@ EVERY_DAY, CAPTURE, UPKEEP = "Every day", "Capture", "Upkeep"
 ENTRIES = {
     "sessions": Entry(EVERY_DAY, f"{_COMMANDS}.sessions", "Captured sessions, newest first."),
     "show": Entry(EVERY_DAY, f"{_COMMANDS}.show", "One session: typed, answered and done."),
+    "search": Entry(EVERY_DAY, f"{_COMMANDS}.search", "Full text over everything."),
     "status": Entry(EVERY_DAY, f"{_COMMANDS}.status", "Whether the daemon runs, and how it is."),
     "demo": Entry(EVERY_DAY, f"{_COMMANDS}.demo", "Plays recorded samples into a temporary home."),
     "daemon": Entry(CAPTURE, f"{_COMMANDS}.daemon", "Run, start, stop, restart, status, logs."),
@@ -33,9 +36,13 @@ ENTRIES = {
     "redact": Entry(CAPTURE, f"{_COMMANDS}.redact", "Mask text, or --check files for secrets."),
     "secrets": Entry(CAPTURE, f"{_COMMANDS}.secrets", "Which secrets were found where, by mask."),
     "setup": Entry(CAPTURE, f"{_COMMANDS}.setup", "Put `ultracontext` on the PATH (--link)."),
+    "dashboard": Entry(UPKEEP, f"{_COMMANDS}.dashboard", "Watch live sessions, read them, switch."),
     "compat": Entry(UPKEEP, f"{_COMMANDS}.compat", "Versions of the agents (--check)."),
 }
 LazyGroup.entries = ENTRIES
+
+UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
+"""What a write to stdout can meet."""
 
 app = typer.Typer(
     cls=LazyGroup,
@@ -65,6 +72,11 @@ def root(
     """Keeps the sessions of coding agents, masked, in a local store."""
     del version
     if context.invoked_subcommand is None:
+        if sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+            from ultracontext.cli.commands.dashboard import open_dashboard
+            from ultracontext.cli.workspace import workspace
+
+            raise typer.Exit(open_dashboard(workspace()))
         from ultracontext.cli.commands.status import print_status
 
         raise typer.Exit(print_status(as_json=False, hint=True))
@@ -72,12 +84,7 @@ def root(
 
 def main() -> None:
     """The console script."""
-    code = run(sys.argv[1:])
-    try:
-        sys.stdout.flush()
-    except (BrokenPipeError, ValueError):
-        _drop_stdout()
-    sys.exit(code)
+    sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
@@ -85,24 +92,42 @@ def run(arguments: list[str]) -> int:
     as_json = "--json" in arguments
     os.umask(0o077)
     try:
+        code = _run(arguments, as_json=as_json)
+    except KeyboardInterrupt:  # while a failure was told
+        code = 130
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        with suppress(AttributeError):  # closed before we started
+            try:
+                stream.flush()
+            except (OSError, ValueError):  # nothing shall complain about it at exit
+                _drop(number)
+    return code
+
+
+def _run(arguments: list[str], *, as_json: bool) -> int:
+    try:
         _arm(os.environ.get("ULTRACONTEXT_FAILPOINTS", ""))
         result = get_command(app).main(arguments, prog_name="ultracontext", standalone_mode=False)
     except UltraContextError as error:
         return _fail(error, as_json=as_json)
     except (KeyboardInterrupt, typer.Abort):
         return 130
-    except BrokenPipeError:
-        _drop_stdout()
+    except BrokenPipeError:  # the reader of our output has left
+        _drop(1)
         return 0
     except typer.Exit as error:
         return error.exit_code
+    except OSError as error:
+        return _fail(_of_the_system(error), as_json=as_json)
     except Exception as error:  # noqa: BLE001  # the last resort of a program for people
         return _fail(_as_ours(error), as_json=as_json)
     return result if isinstance(result, int) else 0
 
 
 def _fail(error: UltraContextError, *, as_json: bool) -> int:
-    with suppress(OSError, ValueError):  # stderr is gone; the exit code still says it
+    with suppress(
+        OSError, ValueError, output.OutputError
+    ):  # stderr is gone; the exit code still says it
         output.fail(error, as_json=as_json)
     return error.exit_code
 
@@ -114,10 +139,13 @@ def _as_ours(error: Exception) -> UltraContextError:
     return _unexpected(error)
 
 
+_NUMBER = re.compile(r"^[Ii]nvalid value for '?([^':]+)'?: Input should be a valid integer.*")
+
+
 def _usage(error: Any, message: str) -> UsageError:
     path = getattr(getattr(error, "ctx", None), "command_path", "ultracontext")
     text = " ".join(message.split()).partition(" (Possible options")[0].partition(" Did you")[0]
-    text = text.rstrip(".:( ")
+    text = _NUMBER.sub(r"\1 takes a whole number", text.rstrip(".:( "))
     close = getattr(error, "possibilities", None)
     name = str(getattr(error, "option_name", ""))
     best = get_close_matches(name, close, n=1, cutoff=0) if close else []
@@ -155,9 +183,29 @@ def _arm(text: str) -> None:
         ) from error
 
 
-def _drop_stdout() -> None:
-    """The reader of our output has left; nothing shall complain about it at exit."""
+def _of_the_system(error: OSError) -> UltraContextError:
+    """A full disk under the output; a file of ours that this user may not touch."""
+    if error.filename is None and error.errno in UNWRITABLE:
+        return output.unwritable(error)
+    if not isinstance(error, PermissionError) or not isinstance(error.filename, str):
+        return _unexpected(error)
+    from ultracontext.cli.workspace import workspace
+
     try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        folders = [str(folder) + os.sep for folder in workspace().paths.folders()]
+    except UltraContextError as other:
+        return other
+    if not any((error.filename + os.sep).startswith(folder) for folder in folders):
+        return _unexpected(error)
+    return UltraContextError(
+        f"cannot use {error.filename}: {error.strerror}",
+        hint="It belongs to another user, or is closed; ULTRACONTEXT_HOME names a folder of yours",
+        code="home",
+    )
+
+
+def _drop(number: int) -> None:
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), number)
     except OSError:
         return

@@ -26,6 +26,12 @@ _SEQUENCE = re.compile(
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
+class OutputError(UltraContextError):
+    """What was printed could not be written."""
+
+    code = "output"
+
+
 def write(text: str = "") -> None:
     """One line, or several, to stdout."""
     _put(sys.stdout, text + "\n")
@@ -107,9 +113,9 @@ def one_line(text: str) -> str:
     return " ".join("".join(c for c in kept if c not in _BIDI).split())
 
 
-def is_terminal(stream: TextIO) -> bool:
+def is_terminal(stream: TextIO | None) -> bool:
     try:
-        return stream.isatty()
+        return stream is not None and stream.isatty()
     except ValueError:
         return False
 
@@ -125,16 +131,30 @@ def columns() -> int | None:
         return None
 
 
-def _put(stream: TextIO, text: str) -> None:
+def _put(stream: TextIO | None, text: str) -> None:
     encoding = getattr(stream, "encoding", None) or "utf-8"
     _put_bytes(stream, text.encode(encoding, "replace"))
 
 
-def _put_bytes(stream: TextIO, data: bytes) -> None:
+def _put_bytes(stream: TextIO | None, data: bytes) -> None:
+    if stream is None:  # closed before we started
+        return
     buffer = getattr(stream, "buffer", None)
     if buffer is None:  # a test's stand-in
         stream.write(data.decode("utf-8", "replace"))
         return
-    stream.flush()
-    buffer.write(data)
-    buffer.flush()
+    try:
+        stream.flush()
+        buffer.write(data)
+        buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise unwritable(error) from error
+
+
+def unwritable(error: OSError) -> OutputError:
+    return OutputError(
+        f"cannot write the output: {error.strerror or type(error).__name__}",
+        hint="Make room there, or send it elsewhere",
+    )

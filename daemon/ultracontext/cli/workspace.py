@@ -66,14 +66,14 @@ class Workspace:
     @cached_property
     def redactor(self) -> Redactor:
         """Today's rules; what is read from the store is masked by them once more."""
-        from ultracontext.runtime.masking import open_redactor
+        from ultracontext.redaction.opening import open_redactor
 
         return open_redactor(self.paths, self.settings)
 
     @cached_property
     def rule_set(self) -> int:
         """The number of today's rules, without loading them where it is known."""
-        from ultracontext.runtime.masking import known_rule_set
+        from ultracontext.redaction.opening import known_rule_set
 
         known = known_rule_set(self.paths, self.settings)
         return self.redactor.rule_set if known is None else known
@@ -87,8 +87,8 @@ class Workspace:
     def places(self) -> Places:
         """Looks up where captured sessions are now."""
         from ultracontext.agents import known
+        from ultracontext.capture.roots import agent_roots
         from ultracontext.capture.whereabouts import Places
-        from ultracontext.runtime.roots import agent_roots
 
         return Places(known(), agent_roots(self.settings, self.env, self.home, known()))
 

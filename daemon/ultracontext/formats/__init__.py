@@ -1,5 +1,6 @@
 """The contract that an agent's folder signs."""
 
+from ultracontext.formats.activity import ENDED, TURN, Activity, OpenCall
 from ultracontext.formats.changes import MOST_FILES, Changes, patched
 from ultracontext.formats.listing import Listing, ListingFacts, Lookup
 from ultracontext.formats.spec import (
@@ -18,7 +19,10 @@ from ultracontext.formats.spec import (
 )
 
 __all__ = [
+    "ENDED",
     "MOST_FILES",
+    "TURN",
+    "Activity",
     "AgentSpec",
     "Assigner",
     "Assignment",
@@ -32,6 +36,7 @@ __all__ = [
     "LiveReader",
     "Lookup",
     "Need",
+    "OpenCall",
     "Query",
     "SessionReader",
     "SourceFacts",

@@ -220,3 +220,5 @@ class AgentSpec:
     """Folders below the home that hold one entry a version, named by it, or a `node_modules`."""
     versions: Sequence[str] = ()
     """Versions that were run, with evidence in `compat`."""
+    described: Sequence[str] = ()
+    """Forms that are read as public material describes them; no program was run for them."""

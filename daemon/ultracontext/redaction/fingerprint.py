@@ -30,7 +30,7 @@ class Fingerprinter:
         if not secret:
             raise RedactionError(
                 "the local redaction key is empty",
-                hint="Restore it with `ultracontext doctor --fix`",
+                hint="Bring back the masking key by `ultracontext config key import FILE`",
             )
         key = secret if len(secret) <= 64 else blake2b(secret).digest()
         self._mask = blake2b(digest_size=16, key=key, person=b"mask")

@@ -11,18 +11,18 @@ from pathlib import Path
 from ultracontext import logs
 from ultracontext.agents import known
 from ultracontext.capture import CaptureEngine, CaptureOptions
+from ultracontext.capture.roots import agent_roots
 from ultracontext.errors import SettingsError
 from ultracontext.formats import AgentSpec
 from ultracontext.paths import Paths
 from ultracontext.redaction import Redactor
 from ultracontext.redaction.fingerprint import load_secret
+from ultracontext.redaction.opening import open_redactor
 from ultracontext.runtime.audit import note_redaction
 from ultracontext.runtime.key import claim
-from ultracontext.runtime.masking import open_redactor
-from ultracontext.runtime.roots import agent_roots
 from ultracontext.runtime.rules import capture_rules
 from ultracontext.settings import Settings
-from ultracontext.store import Store, open_store
+from ultracontext.store import Store, open_store, parse_store_url
 from ultracontext.store.base import LOCAL_SPACE, SpaceStore
 
 GC_OBJECTS = 50_000
@@ -102,6 +102,12 @@ def local_store(setup: Setup) -> str | Path:
             " have the daemon replicate there",
         )
     return url
+
+
+def store_path(setup: Setup) -> Path | None:
+    """The file that capture writes to."""
+    scheme, path = parse_store_url(local_store(setup))
+    return path if scheme == "sqlite" else None
 
 
 def captured_agents(settings: Settings) -> list[AgentSpec]:

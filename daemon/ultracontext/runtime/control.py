@@ -12,6 +12,7 @@ Every answer holds `protocol` and `version`; an error also `error: {code, messag
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import socket
@@ -51,21 +52,60 @@ class Actions:
     stop: Callable[[], None]
 
 
+class ControlSocket:
+    """The file that clients connect to."""
+
+    def __init__(self, runner: web.AppRunner, path: Path) -> None:
+        self._runner = runner
+        self._path = path
+        self._site: web.SockSite | None = None
+        self._own: tuple[int, int] | None = None
+
+    async def open(self) -> None:
+        """Binds and listens; clients of an earlier file stay. Raises FatalError."""
+        bound, earlier = _bind(self._path), self._site
+        found = self._path.stat()
+        self._own = (found.st_dev, found.st_ino)
+        self._site = web.SockSite(self._runner, bound)
+        await self._site.start()
+        if earlier is not None:
+            await earlier.stop()
+
+    async def mend(self) -> bool:
+        """Makes the file again when it was removed or replaced; whether it was."""
+        if self._identity() == self._own:
+            return False
+        await self.open()
+        log.warning("socket-made-again", code="socket")
+        return True
+
+    def remove(self) -> None:
+        if self._identity() == self._own:
+            self._path.unlink(missing_ok=True)
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+
 @asynccontextmanager
 async def serve_control(
     path: Path, actions: Actions, hub: Hub, *, version: str
-) -> AsyncIterator[None]:
+) -> AsyncIterator[ControlSocket]:
     """Serves the socket for the length of the `async with`. The daemon lock must be ours."""
     endpoints = Endpoints(actions, hub, version)
     runner = web.AppRunner(endpoints.application(), access_log=None, shutdown_timeout=0.5)
     await runner.setup()
+    control = ControlSocket(runner, path)
     try:
-        bound = _bind(path)
         try:
-            await web.SockSite(runner, bound).start()
-            yield
+            await control.open()
+            yield control
         finally:
-            _remove(path)
+            control.remove()
     finally:
         endpoints.closing.set()
         await runner.cleanup()
@@ -87,15 +127,17 @@ def _bind(path: Path) -> socket.socket:
         bound.close()
         reason = error.strerror or str(error)
         raise FatalError(
-            f"cannot make the control socket {path}: {reason}",
-            code="socket",
-            hint="Remove what lies there, or set ULTRACONTEXT_HOME to a shorter path",
+            f"cannot make the control socket {path}: {reason}", code="socket", hint=_way_out(error)
         ) from error
     return bound
 
 
-def _remove(path: Path) -> None:
-    path.unlink(missing_ok=True)
+def _way_out(error: OSError) -> str:
+    if error.errno in (errno.EADDRINUSE, errno.EISDIR, errno.EEXIST):
+        return "Something else lies there: remove it"
+    if error.errno is None or error.errno == errno.ENAMETOOLONG:  # the kernel's limit is Python's
+        return "Set ULTRACONTEXT_HOME to a shorter path"
+    return "Put ULTRACONTEXT_HOME on a local disk that this user can write to"
 
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -192,7 +234,9 @@ class Endpoints:
             for event in missed:
                 await self._send(stream, event)
             await self._follow(stream, subscriber)
-        except (TimeoutError, ConnectionError):
+        except ConnectionError:
+            log.debug("client-left", clients=self._hub.clients)
+        except TimeoutError:
             log.info("client-dropped", code="slow", clients=self._hub.clients)
             if request.transport is not None:
                 request.transport.abort()

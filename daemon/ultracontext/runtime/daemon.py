@@ -20,6 +20,8 @@ import msgspec
 from ultracontext import __version__
 from ultracontext.agents import known
 from ultracontext.capture import Committed, Progress, SourceError, Summary
+from ultracontext.capture.listing import session_rows
+from ultracontext.capture.roots import missing_roots
 from ultracontext.capture.whereabouts import Places
 from ultracontext.errors import (
     FatalError,
@@ -30,21 +32,23 @@ from ultracontext.errors import (
 )
 from ultracontext.logs import get_logger, where
 from ultracontext.runtime import health
-from ultracontext.runtime.assembly import Line, Setup, capture_line, local_store
+from ultracontext.runtime.assembly import Line, Setup, capture_line, local_store, store_path
 from ultracontext.runtime.client import ControlClient
-from ultracontext.runtime.control import Actions, serve_control
+from ultracontext.runtime.control import Actions, ControlSocket, serve_control
 from ultracontext.runtime.hub import Hub
-from ultracontext.runtime.listing import session_rows
+from ultracontext.runtime.indexing import Indexing
 from ultracontext.runtime.lock import DaemonLock, Holder, holding
 from ultracontext.runtime.upkeep import Upkeep
 from ultracontext.runtime.waiting import until_masking
+from ultracontext.runtime.watched import Watched
 from ultracontext.store.masking import masked_row
 
 log = get_logger(__name__)
 
 STOP_SECONDS = 4.5
 """How long capture may take to commit what it has read; then the process leaves without it."""
-LOCK_CHECK_SECONDS = 5.0
+LOOK_SECONDS = 5.0
+"""Between two looks at the files that the daemon stands on."""
 
 
 def run_once(
@@ -67,6 +71,11 @@ def run_once(
         if upkeep.problem is not None:
             place = SourceError(agent="", path="", position=0, code="redaction")
             summary.errors.append(place)
+        for slug, folder in missing_roots(setup.settings, setup.home):
+            path = line.redactor.text(os.fsencode(folder).decode("utf-8", "backslashreplace"))
+            summary.errors.append(
+                SourceError(agent=slug, path=path, position=0, code=health.MISSING_ROOT)
+            )
     return summary, stop.is_set()
 
 
@@ -87,10 +96,23 @@ def run_daemon(setup: Setup) -> int:
         masking = until_masking(setup, _signals_to)
         if masking is None:
             return 0
-        with capture_line(masking) as line:
-            if early.is_set():
-                return 0
-            return asyncio.run(Daemon(line, lock).run())
+        return _follow(masking, Watched(lock=lock, unclean=earlier is not None), early)
+
+
+def _follow(setup: Setup, watched: Watched, early: threading.Event) -> int:
+    """Captures to the end; anew whenever the store's file is another."""
+    while True:
+        with _stopping(early.set):
+            with capture_line(setup) as line:
+                if early.is_set():
+                    return 0
+                watched.open(store_path(setup))
+                daemon = Daemon(line, watched)
+                code = asyncio.run(daemon.run())
+            watched.close()
+            if daemon.told_to_stop or not watched.changed:
+                return code
+            setup.paths.ensure()
 
 
 def _refuse_beside_another(setup: Setup) -> None:
@@ -110,39 +132,48 @@ def _refuse_beside_another(setup: Setup) -> None:
 class Daemon:
     """One running daemon."""
 
-    def __init__(self, line: Line, lock: DaemonLock) -> None:
+    def __init__(self, line: Line, watched: Watched) -> None:
         self._line = line
-        self._locks = [lock]
+        self._watched = watched
         self._hub = Hub(f"{os.getpid():x}.{time.time_ns():x}")
         self._halt = threading.Event()
         self._stopping = asyncio.Event()
+        self.told_to_stop = False
+        """By a person or the system; it also stops for a store that has to be opened anew."""
         self._committed = asyncio.Event()
         self._failure: BaseException | None = None
-        self._upkeep = Upkeep(line)
+        self._upkeep = Upkeep(line, unclean=watched.unclean)
+        self._upkept = asyncio.Event()
+        self._indexing = Indexing(
+            line.setup.paths.index_file, line.space, line.redactor, busy=lambda: line.engine.busy
+        )
         self._started = time.monotonic()
 
     async def run(self) -> int:
         loop = asyncio.get_running_loop()
         self._line.engine.listen(lambda rows: self._tell(loop, rows))
         paths = self._line.setup.paths
-        with _signals_to(loop, self._stopping.set):
-            async with serve_control(paths.socket, self._actions(), self._hub, version=__version__):
+        with _signals_to(loop, self._stop):
+            async with serve_control(
+                paths.socket, self._actions(), self._hub, version=__version__
+            ) as control:
                 log.info("daemon-started", pid=os.getpid(), version=__version__)
-                left = await self._work(loop)
+                left = await self._work(loop, control)
         log.info("daemon-stopped", pid=os.getpid(), clean=left)
         if self._failure is not None:
             raise _as_fatal(self._failure)
-        if not left:
-            os._exit(0)  # the commit that still runs is whole or not at all
+        if not left:  # the commit that still runs is whole or not at all
+            os._exit(1 if self._watched.changed else 0)
         return 0
 
-    async def _work(self, loop: asyncio.AbstractEventLoop) -> bool:
-        """Runs capture and upkeep until the end; False when capture did not return in time."""
+    async def _work(self, loop: asyncio.AbstractEventLoop, control: ControlSocket) -> bool:
+        """Runs capture and upkeep until the end; False when they did not return in time."""
         done = self._in_thread(loop, "capture", lambda: self._capture(loop))
+        indexed = self._in_thread(loop, "index", lambda: self._indexing.run(self._halt))
         async with asyncio.TaskGroup() as group:
             chores = [
                 group.create_task(self._care(loop)),
-                group.create_task(self._watch_lock()),
+                group.create_task(self._watch(control)),
             ]
             try:
                 await self._stopping.wait()
@@ -154,7 +185,15 @@ class Daemon:
         with suppress(TimeoutError):
             async with asyncio.timeout(STOP_SECONDS):
                 await done.wait()
-        return done.is_set()
+                await indexed.wait()
+                if self._watched.changed:  # the next line must find the file left alone
+                    await self._upkept.wait()
+                return True
+        return False
+
+    def _stop(self) -> None:
+        self.told_to_stop = True
+        self._stopping.set()
 
     def _capture(self, loop: asyncio.AbstractEventLoop) -> None:
         """Its end before it is told to is a failure of the daemon."""
@@ -189,32 +228,29 @@ class Daemon:
         """One pass at the start, one a while after commits, one a day in any case."""
         while True:
             self._committed.clear()
-            await self._in_thread(loop, "upkeep", lambda: self._upkeep.once(self._halt)).wait()
+            self._upkept = self._in_thread(loop, "upkeep", lambda: self._upkeep.once(self._halt))
+            await self._upkept.wait()
             await asyncio.sleep(Upkeep.PAUSE_SECONDS)
             longest = Upkeep.SOON_SECONDS if self._upkeep.unfinished else Upkeep.LONGEST_SECONDS
             with suppress(TimeoutError):
                 async with asyncio.timeout(longest):
                     await self._committed.wait()
 
-    async def _watch_lock(self) -> None:
-        """A lock file that was removed is taken again, or the daemon yields to another."""
+    async def _watch(self, control: ControlSocket) -> None:
+        """Lock, socket and store are looked at every few seconds: anyone may remove a file."""
+        paths = self._line.setup.paths
         while True:
-            await asyncio.sleep(LOCK_CHECK_SECONDS)
-            if self._locks[-1].is_ours():
-                continue
-            paths = self._line.setup.paths
-            lock = DaemonLock(paths.lock_file)
+            await asyncio.sleep(LOOK_SECONDS)
             try:
-                paths.ensure()
-                lock.take(version=__version__, socket=str(paths.socket), once=False)
+                self._watched.keep_lock(paths)
+                await control.mend()
             except UltraContextError as error:
-                _report("lock", error)
+                _report("places", error)
                 if isinstance(error, WriteRefusedError):
                     self._failure = error
                     self._stopping.set()
-                continue
-            log.warning("lock-taken-again", pid=os.getpid())
-            self._locks.append(lock)
+            if self._watched.store_changed():
+                self._stopping.set()
 
     def _tell(self, loop: asyncio.AbstractEventLoop, rows: Sequence[Committed]) -> None:
         """In the engine's thread, after a commit."""
@@ -224,6 +260,7 @@ class Daemon:
 
     def _publish(self, rows: list[dict[str, Any]]) -> None:
         self._committed.set()
+        self._indexing.tell({str(row["context_id"]) for row in rows})
         self._hub.publish("committed", rows)
 
     def _actions(self) -> Actions:
@@ -234,7 +271,7 @@ class Daemon:
             pause=engine.pause,
             go_on=engine.resume,
             sweep=engine.request_sweep,
-            stop=self._stopping.set,
+            stop=self._stop,
         )
 
     def _sessions(self, limit: int) -> list[dict[str, Any]]:
@@ -251,7 +288,11 @@ class Daemon:
             dedup = msgspec.to_builtins(self._line.space.dedup_status())
         except StoreError as error:
             problems.append(health.problem(error.code, error.message, error.hint))
-        problems += health.standing_problems(setup.paths, setup.settings)
+        problems += health.standing_problems(setup.paths, setup.settings, setup.home)
+        problems += self._watched.problems()
+        problems += health.damage_problems(setup.paths, problems, self._line.store.damaged)
+        if self._indexing.problem is not None:
+            problems.append(self._indexing.problem)
         if self._upkeep.problem is not None:
             problems.append(self._upkeep.problem)
         problems += health.ignored_problems(self._upkeep.ignored)
@@ -288,6 +329,7 @@ class Daemon:
             "remote": health.remote(setup.settings),
             "dedup": dedup,
             "store": health.store(setup.paths),
+            "index": self._indexing.state(),
             "problems": problems,
         }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ultracontext.errors import StoreError, UltraContextError
@@ -14,13 +15,14 @@ if TYPE_CHECKING:
     from ultracontext.store.base import SpaceStore
 
 LOW_DISK_BYTES = 256 << 20
+DAMAGED, MISSING_ROOT = "store-corrupt", "root-missing"
 
 
 def problem(code: str, message: str, hint: str = "") -> dict[str, str]:
     return {"code": code, "message": message, "hint": hint}
 
 
-def stopped(paths: Paths, settings: Settings, dedup: dict[str, Any]) -> dict[str, Any]:
+def stopped(paths: Paths, settings: Settings, home: Path, dedup: dict[str, Any]) -> dict[str, Any]:
     """The answer when no daemon runs. What only a running one knows is null."""
     return {
         "daemon": {"running": False, "pid": None, "version": None},
@@ -35,7 +37,7 @@ def stopped(paths: Paths, settings: Settings, dedup: dict[str, Any]) -> dict[str
         "remote": remote(settings),
         "dedup": dedup,
         "store": store(paths),
-        "problems": standing_problems(paths, settings),
+        "problems": standing_problems(paths, settings, home),
     }
 
 
@@ -87,13 +89,28 @@ def remote_problems(settings: Settings) -> list[dict[str, str]]:
     ]
 
 
-def standing_problems(paths: Paths, settings: Settings) -> list[dict[str, str]]:
+def standing_problems(paths: Paths, settings: Settings, home: Path) -> list[dict[str, str]]:
     """What is wrong whether a daemon runs or not."""
     return [
+        *root_problems(settings, home),
         *masking_problems(settings),
         *remote_problems(settings),
         *disk_problems(paths),
         *agent_problems(),
+    ]
+
+
+def root_problems(settings: Settings, home: Path) -> list[dict[str, str]]:
+    """Folders that the settings name for an agent's sessions and that are not there."""
+    from ultracontext.capture.roots import missing_roots
+
+    return [
+        problem(
+            MISSING_ROOT,
+            f"agents.{slug}.roots names {folder}, which is no folder",
+            "Mend it by `ultracontext config set`, or make the folder",
+        )
+        for slug, folder in missing_roots(settings, home)
     ]
 
 
@@ -133,6 +150,23 @@ def store(paths: Paths) -> dict[str, Any]:
         except OSError:
             continue
     return {"path": str(paths.store_file), "bytes": size}
+
+
+def damage_problems(
+    paths: Paths, found: list[dict[str, str]], damaged: bool
+) -> list[dict[str, str]]:
+    """Damage that was met at any time, unless it is among the problems already."""
+    from ultracontext.store.base import MEND
+
+    if not damaged or any(one["code"] == DAMAGED for one in found):
+        return []
+    return [
+        problem(
+            DAMAGED,
+            f"the store {paths.store_file} is damaged; what is stored may be read in part only",
+            MEND,
+        )
+    ]
 
 
 def disk_problems(paths: Paths) -> list[dict[str, str]]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ultracontext.capture.rules import Rules, Verdict
 from ultracontext.store.base import SpaceStore
 
-HINT = "`ultracontext forget` will remove them; this version does not have it yet"
+HINT = "They stay in the store; take the rule back to capture them further"
 
 
 def captured_ignored(space: SpaceStore, rules: Rules, agents: Collection[str] = ()) -> int:

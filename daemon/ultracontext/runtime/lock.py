@@ -118,10 +118,12 @@ def running(path: Path) -> Holder | None:
 
 
 def read_holder(path: Path) -> Holder | None:
-    """What the lock file says, true or not."""
+    """What the lock file says, true or not. Raises PermissionError for another user's."""
     try:
         with path.open("rb") as file:
             return _parse(file.read(_MOST_BYTES))
+    except PermissionError:
+        raise
     except OSError:
         return None
 

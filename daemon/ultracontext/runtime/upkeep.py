@@ -14,6 +14,7 @@ from ultracontext.capture import Rules
 from ultracontext.errors import RedactionError, StoreError
 from ultracontext.logs import get_logger
 from ultracontext.runtime.assembly import Line
+from ultracontext.runtime.health import DAMAGED
 from ultracontext.runtime.ignored import captured_ignored
 from ultracontext.runtime.memory import give_back_memory
 from ultracontext.store.session import refresh_facts
@@ -26,6 +27,8 @@ SHARE = 0.5
 BUSY_SECONDS = 1.0
 """How long a step waits at most for capture to have nothing left to do."""
 LOOK_SECONDS = 0.05
+CHECKED = "store.checked"
+"""Note: when the store was last looked through and found sound, seconds since 1970."""
 
 
 class Upkeep:
@@ -35,10 +38,13 @@ class Upkeep:
     LONGEST_SECONDS = 86400.0
     SOON_SECONDS = 60.0
 
-    def __init__(self, line: Line, *, gently: bool = True) -> None:
+    def __init__(self, line: Line, *, gently: bool = True, unclean: bool = False) -> None:
         self._line = line
+        self._check_wanted = unclean
+        """Whether the store is to be looked through, however long ago that was done."""
         self._gently = gently
         """Beside live capture, which goes first."""
+        self._now = time.time
         self.problem: dict[str, str] | None = None
         """Why rows could not be masked again, as of the last pass."""
         self.unfinished = False
@@ -57,6 +63,7 @@ class Upkeep:
             if not stop.is_set():
                 self._line.store.maintain()
                 give_back_memory()
+                self._look_for_damage(stop)
         except StoreError as error:
             log.warning("upkeep-stopped", code=error.code)
 
@@ -84,6 +91,28 @@ class Upkeep:
         self.problem, self.unfinished = None, False
         if rows:
             log.info("remasked", events=rows)
+
+    def _look_for_damage(self, stop: threading.Event) -> None:
+        """Once a day, and after a daemon that did not end cleanly; `status` tells what is found."""
+        store, space = self._line.store, self._line.space
+        if not self._gently or store.damaged or not (self._check_wanted or self._check_due()):
+            return
+        begun = time.monotonic()
+        found = store.sound(stop.is_set)
+        seconds = round(time.monotonic() - begun, 1)
+        if found is None:
+            self.unfinished = self.unfinished or not stop.is_set()
+            return
+        self._check_wanted = False
+        if found:
+            space.note(CHECKED, int(self._now()))
+            log.info("store-checked", seconds=seconds)
+        else:
+            log.error("store-damaged", code=DAMAGED, seconds=seconds)
+
+    def _check_due(self) -> bool:
+        at = self._line.space.noted(CHECKED)
+        return not isinstance(at, int) or not 0 <= self._now() - at < self.LONGEST_SECONDS
 
     def _keep_digests(self) -> None:
         """The whole digests behind the 8 digits of the masks made since the last pass."""

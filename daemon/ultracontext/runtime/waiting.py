@@ -18,11 +18,11 @@ from ultracontext import __version__
 from ultracontext.agents import known
 from ultracontext.errors import RedactionError, UltraContextError, WriteRefusedError
 from ultracontext.logs import get_logger
+from ultracontext.redaction.opening import open_redactor
 from ultracontext.runtime import health
 from ultracontext.runtime.assembly import Setup
 from ultracontext.runtime.control import Actions, serve_control
 from ultracontext.runtime.hub import Hub
-from ultracontext.runtime.masking import open_redactor
 from ultracontext.settings import load_settings
 
 log = get_logger(__name__)
@@ -57,12 +57,14 @@ class Waiting:
         hub = Hub(f"{os.getpid():x}.{time.time_ns():x}")
         path = self._setup.paths.socket
         with signals(loop, self._stop):
-            async with serve_control(path, self._actions(), hub, version=__version__):
+            async with serve_control(path, self._actions(), hub, version=__version__) as control:
                 while not self._stopping.is_set():
                     with suppress(TimeoutError):
                         async with asyncio.timeout(RETRY_SECONDS):
                             await self._wanted.wait()
                     self._wanted.clear()
+                    with suppress(UltraContextError):
+                        await control.mend()
                     if await asyncio.to_thread(self._loads):
                         log.info("redaction-mended")
                         return self._setup
@@ -98,7 +100,7 @@ class Waiting:
     def status(self) -> dict[str, Any]:
         """As of a daemon that captures nothing."""
         setup, error = self._setup, self._error
-        found = health.stopped(setup.paths, setup.settings, health.no_dedup())
+        found = health.stopped(setup.paths, setup.settings, setup.home, health.no_dedup())
         found["daemon"] = {
             "running": True,
             "pid": os.getpid(),

@@ -61,7 +61,10 @@ def read_config(config_file: Path) -> dict[str, Any]:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8"
-        raise SettingsError(f"cannot read {config_file}: {reason}") from error
+        raise SettingsError(
+            f"cannot read {config_file}: {reason}",
+            hint="Mend it, or name another home by ULTRACONTEXT_HOME",
+        ) from error
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

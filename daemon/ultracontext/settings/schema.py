@@ -46,7 +46,7 @@ class CaptureSettings:
 
     def check(self) -> None:
         if self.backfill not in ("all", "new"):
-            parse_duration(self.backfill)
+            _check_backfill(self.backfill)
         parse_duration(self.dedup_ttl)
         if parse_duration(self.sweep) < 1:
             raise SettingsError("capture.sweep is below one second", hint="Write it like 30s")
@@ -61,6 +61,15 @@ class CaptureSettings:
     @property
     def sweep_seconds(self) -> float:
         return parse_duration(self.sweep)
+
+
+def _check_backfill(text: str) -> None:
+    try:
+        parse_duration(text)
+    except SettingsError as error:
+        raise SettingsError(
+            f"capture.backfill is {text!r}", hint="Write all, new, or a duration such as 24h"
+        ) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

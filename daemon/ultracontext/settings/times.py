@@ -35,8 +35,11 @@ def parse_time(text: str, *, now: datetime) -> datetime:
         found = datetime.fromisoformat(cleaned)
     except ValueError:
         found = None
-    bare_number = cleaned.isdigit() and len(cleaned) != len("20261130")
-    if found is None or bare_number:
+    bare_number = cleaned.isdecimal() and len(cleaned) != len("20261130")
+    if bare_number:
+        number = cleaned[:6]
+        raise SettingsError(f"{text!r} has no unit", hint=f"Write it like {number}h or {number}d")
+    if found is None:
         try:
             return now - timedelta(seconds=parse_duration(cleaned))
         except (SettingsError, OverflowError) as error:

@@ -14,7 +14,7 @@ from ultracontext.store.base import (
     Store,
     StoredNode,
 )
-from ultracontext.store.opening import open_local, open_store
+from ultracontext.store.opening import open_local, open_store, parse_store_url
 
 __all__ = [
     "LOCAL_SPACE",
@@ -31,4 +31,5 @@ __all__ = [
     "StoredNode",
     "open_local",
     "open_store",
+    "parse_store_url",
 ]

@@ -6,7 +6,7 @@ append hangs there. Nothing but a `MaskedRecord` can be appended by capture.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -18,6 +18,11 @@ from ultracontext.redaction import MaskedRecord, Redactor
 
 LOCAL_SPACE = "local"
 """The space that holds what this machine captures."""
+MEND = (
+    "Run `ultracontext daemon stop`, move the store's files elsewhere and start again: what the"
+    " agents still have is captured anew"
+)
+"""The way out of a damaged store."""
 
 
 class Event(msgspec.Struct, kw_only=True):
@@ -285,5 +290,13 @@ class Store(Protocol):
     def maintain(self) -> None:
         """A bounded step (≤ 50 ms) of upkeep for idle moments, say each minute; never raises
         StoreError."""
+
+    def sound(self, halted: Callable[[], bool]) -> bool | None:
+        """Looks through the whole store for damage, slowly: False for damage, None when `halted`
+        or writers ended it. Raises StoreError."""
+
+    @property
+    def damaged(self) -> bool:
+        """Whether any statement met damage since the store was opened, or `sound` found some."""
 
     def close(self) -> None: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import RLock
@@ -101,6 +101,15 @@ class MemoryStore:
 
     def maintain(self) -> None:
         """There is nothing to do."""
+
+    def sound(self, halted: Callable[[], bool]) -> bool | None:
+        """Nothing of it lies on a disk."""
+        del halted
+        return True
+
+    @property
+    def damaged(self) -> bool:
+        return False
 
     def close(self) -> None:
         """Nothing is open; what was stored stays until the store is collected."""

@@ -18,7 +18,7 @@ from ultracontext.formats import LiveReader, SessionReader
 from ultracontext.model import Message, MessageId, SessionFacts, message_id
 from ultracontext.redaction import MaskedRecord, Redactor
 from ultracontext.store.base import ContextRow, FactsUpdate, SpaceStore, StoredNode
-from ultracontext.store.beginning import Beginnings, Piece, spec_of
+from ultracontext.store.beginning import Beginnings, Piece, remask, spec_of
 from ultracontext.store.masking import masked_row
 from ultracontext.store.values import moment
 
@@ -103,6 +103,30 @@ def unsettled(
             yield [not_captured(piece)]
         else:
             yield _timed(_fed(reader, piece.record, piece.node), piece.node)
+
+
+def fed_from(
+    store: SpaceStore,
+    row: ContextRow,
+    redactor: Redactor,
+    reader: SessionReader,
+    *,
+    first: int,
+    until: int | None = None,
+) -> Iterator[tuple[StoredNode | None, list[Message]]]:
+    """Nodes from a place on, with their messages; all, with the session's beginning in others.
+
+    A node of another session, and a beginning that is missing, comes as None."""
+    if first == 0 and until is None:
+        for piece in Beginnings(store, redactor).pieces(row):
+            if piece.node is None or piece.record is None:
+                yield None, [not_captured(piece)]
+            else:
+                own = piece.node if piece.row.context_id == row.context_id else None
+                yield own, _timed(_fed(reader, piece.record, piece.node), piece.node)
+        return
+    for node in store.nodes(row.context_id, first=first, until=until):
+        yield node, _timed(_fed(reader, remask(node, row.agent, redactor), node), node)
 
 
 def native_records(

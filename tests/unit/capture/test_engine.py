@@ -8,12 +8,14 @@ import threading
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import zstandard
 from capture_lab import Lab, lines, record
 
 from ultracontext.capture import Committed
+from ultracontext.errors import StoreError
 
 TEN = [record(n) for n in range(10)]
 TEXTS = [f"text {n}" for n in range(10)]
@@ -377,3 +379,51 @@ def test_after_a_sleep_of_the_machine_all_roots_are_looked_at(
         engine.hint("nothing")
         thread.join(5)
     assert not thread.is_alive()
+
+
+def test_a_single_run_on_a_full_disk_is_to_be_run_again(lab: Lab) -> None:
+    lab.write(lines(record(n) for n in range(3)))
+    engine, space = lab.engine(), cast("Any", lab.space)
+
+    def full(_batch: object, **_more: object) -> None:
+        raise StoreError("the disk is full", hint="capture goes on by itself", code="store-full")
+
+    space.append = full
+    with pytest.raises(StoreError) as caught:
+        engine.run_once()
+    assert caught.value.hint == "Free some space and run it again"
+    del space.append
+    assert lab.run().events == 3
+
+
+def test_the_name_of_an_unreadable_place_is_valid_text(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = os.fsdecode(b"odd-\xff")
+    (lab.logs / name).mkdir()
+    scan = os.scandir
+
+    def refusing(path: Any = ".") -> Any:
+        if os.fspath(path).endswith(name):
+            raise PermissionError(13, "Permission denied")
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    engine = lab.engine()
+    (error,) = engine.run_once().errors
+    assert error.path.encode("utf-8").endswith(b"odd-\\xff")
+    assert [found["code"] for found in engine.status().problems] == ["unreadable"]
+    monkeypatch.undo()
+    engine.sweep()
+    assert engine.status().problems == []
+
+
+def test_links_to_session_files_and_folders_are_followed(lab: Lab, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "dotfiles"
+    (elsewhere / "more").mkdir(parents=True)
+    (elsewhere / "a.log").write_bytes(lines(TEN[:2]))
+    (elsewhere / "more" / "b.log").write_bytes(lines([record("b", session="s2")]))
+    (lab.logs / "a.log").symlink_to(elsewhere / "a.log")
+    (lab.logs / "more").symlink_to(elsewhere / "more")
+    assert lab.run().events == 3
+    assert lab.texts() == TEXTS[:2]

@@ -126,6 +126,19 @@ def test_file_rotates_and_keeps_a_bounded_number(tmp_path: Path) -> None:
     assert lines(tmp_path / "a.log")[-1]["number"] == 49
 
 
+def test_a_file_that_is_taken_away_is_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "daemon.log"
+    write = RotatingFile(path)
+    write({"n": 1})
+    path.rename(tmp_path / "moved.log")
+    write({"n": 2})
+    path.unlink()
+    write({"n": 3})
+    assert json.loads(path.read_bytes()) == {"n": 3}
+    assert json.loads((tmp_path / "moved.log").read_bytes()) == {"n": 1}
+    write.close()
+
+
 def test_unwritable_file_does_not_end_the_program(tmp_path: Path) -> None:
     sink = RotatingFile(tmp_path / "missing" / "a.log")
     sink({"event": "e"})

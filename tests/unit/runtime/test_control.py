@@ -8,6 +8,7 @@ import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -237,3 +238,63 @@ async def test_client_does_not_wait_for_a_daemon_that_hangs(place: Path) -> None
         with pytest.raises(TransportError) as caught:
             await asyncio.to_thread(ControlClient(place, timeout_seconds=0.1).get, "/status")
         assert caught.value.code == "daemon-hangs"
+
+
+async def test_a_removed_file_is_made_again_and_streams_go_on(place: Path) -> None:
+    hub = Hub("a")
+    async with serve_control(place, Behind().actions(), hub, version="1") as control:
+        assert not await control.mend()
+        first = asyncio.create_task(asyncio.to_thread(take, ControlClient(place), 2))  # noqa: TID251
+        await connected(hub)
+        place.unlink()
+        assert await control.mend()
+        assert place.stat().st_mode & 0o777 == 0o600
+        assert (await ask(place, "GET", "/status"))["version"] == "1"
+        hub.publish("committed", [{"n": 1}])
+        assert [name for name, _ in await first] == ["hello", "committed"]
+    assert not place.exists()
+
+
+async def test_what_somebody_puts_in_its_place_stays(place: Path) -> None:
+    async with serve_control(place, Behind().actions(), Hub("a"), version="1") as control:
+        place.unlink()
+        place.write_text("mine")
+        with pytest.raises(FatalError) as caught:
+            await control.mend()
+        assert "remove it" in caught.value.hint
+        place.unlink()
+        assert await control.mend()
+
+
+async def test_the_way_out_fits_the_fault(place: Path) -> None:
+    for path, way in (
+        (place.parent / ("long" * 40), "shorter path"),
+        (place.parent / "no" / "folder", "local disk"),
+    ):
+        with pytest.raises(FatalError) as caught:
+            async with serve_control(path, Behind().actions(), Hub("a"), version="1"):
+                pass
+        assert way in caught.value.hint
+
+
+async def test_a_client_that_leaves_is_not_called_slow(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted: list[str] = []
+
+    def note(event: str, **_: object) -> None:
+        noted.append(event)
+
+    quiet = SimpleNamespace(info=note, debug=note, warning=note, error=note)
+    monkeypatch.setattr("ultracontext.runtime.control.log", quiet)
+    hub = Hub("a")
+    async with serve_control(place, Behind().actions(), hub, version="1"):
+        _, writer = await asyncio.open_unix_connection(place)
+        writer.write(b"GET /events HTTP/1.1\r\nHost: x\r\n\r\n")
+        await connected(hub)
+        writer.transport.abort()
+        async with asyncio.timeout(5):
+            while hub.clients:
+                hub.publish("committed", [{"n": 1}])
+                await asyncio.sleep(0.01)
+    assert noted == ["client-left"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ultracontext.agents.claude.content import MEDIA, blocks, flat, media, media_note, output
-from ultracontext.agents.claude.draft import Draft
 from ultracontext.agents.claude.values import as_json, identifier, mapping, text_or_none
+from ultracontext.formats import ENDED, TURN
+from ultracontext.formats.draft import Draft
 from ultracontext.model import Tool
 
 SYNTHETIC = "<synthetic>"
@@ -25,12 +26,17 @@ _TELLING = (
 
 _LONGEST_INPUT = 2000
 
+_LAST_WORDS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
+"""Values of `stop_reason` after which Claude Code (2.0.77, 2.1.332, 2026-11) waits for a person."""
+
 
 def read_assistant(native: dict[str, Any], draft: Draft) -> None:
     """One message for each block; neighbouring texts of one record are one answer."""
     message = mapping(native.get("message"))
     found = blocks(message.get("content"))
     failure = _failure(native, message)
+    if failure is not None or message.get("stop_reason") in _LAST_WORDS:
+        draft.base = {**draft.base, TURN: ENDED}
     if failure is not None:
         draft.system("assistant", "\n".join(filter(None, map(flat, found))), failure)
     else:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from ultracontext.agents.claude.assistant import SYNTHETIC
 from ultracontext.agents.claude.content import MEDIA
-from ultracontext.agents.claude.values import mapping, one_line, text_or_none
+from ultracontext.agents.claude.values import from_json, mapping, one_line, text_or_none
 from ultracontext.formats import Changes
 from ultracontext.model import Message, SessionFacts, Tool
 
@@ -198,7 +198,13 @@ def _stand_in(message: Message) -> str:
 
 
 def _title(value: Any) -> str | None:
-    return one_line(value) or None if type(value) is str else None
+    """One line; of a JSON object, as which 1.0.128 keeps a model's answer, its `title`."""
+    if type(value) is not str:
+        return None
+    if value.lstrip()[:1] == "{":
+        inner = mapping(from_json(value)).get("title")
+        value = inner if type(inner) is str and inner.strip() else value
+    return one_line(value) or None
 
 
 def _count(value: Any) -> int:

@@ -6,10 +6,10 @@ from typing import Any
 
 from ultracontext.agents.claude.compat import ATTACHMENTS, CHAIN, LOOSE, SETTING, SYSTEM
 from ultracontext.agents.claude.content import blocks, flat
-from ultracontext.agents.claude.draft import Draft
 from ultracontext.agents.claude.user import Prompt, injection
 from ultracontext.agents.claude.values import identifier, mapping, text_or_none
 from ultracontext.agents.claude.wrapping import pieces
+from ultracontext.formats.draft import Draft
 
 _LOOSE_TEXT = {
     "agent-name": "agentName",

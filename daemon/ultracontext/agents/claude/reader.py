@@ -26,7 +26,6 @@ from typing import Any
 from ultracontext.agents.claude.assign import SIDECHAIN
 from ultracontext.agents.claude.assistant import read_assistant
 from ultracontext.agents.claude.branches import PARENT, ROOT
-from ultracontext.agents.claude.draft import Draft
 from ultracontext.agents.claude.facts import Facts
 from ultracontext.agents.claude.layout import AGENT
 from ultracontext.agents.claude.live import live
@@ -34,6 +33,7 @@ from ultracontext.agents.claude.others import read_attachment, read_loose, read_
 from ultracontext.agents.claude.settle import settled
 from ultracontext.agents.claude.user import read_user
 from ultracontext.agents.claude.values import identifier, moment, text_or_none
+from ultracontext.formats.draft import Draft
 from ultracontext.model import Base, Message, MessageId, SessionFacts
 from ultracontext.redaction import MaskedRecord
 

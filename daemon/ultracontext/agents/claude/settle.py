@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
 from typing import Any
 
 from msgspec.structs import replace
 
 from ultracontext.agents.claude.branches import PARENT, abandoned
-from ultracontext.model import Message, Tool
+from ultracontext.formats import pairing
+from ultracontext.model import Message
 
 
 def settled(messages: list[Message]) -> list[Message]:
     """The final list, in the order of the file."""
     kept = _once(messages)
     off = abandoned(kept)
-    pairs = _pairs(kept)
+    pairs = pairing.pairs(kept)
     return [_finished(message, pairs.get(place), off) for place, message in enumerate(kept)]
 
 
@@ -36,23 +36,6 @@ def _once(messages: list[Message]) -> list[Message]:
     return kept
 
 
-def _pairs(messages: list[Message]) -> dict[int, Message]:
-    """Place of a call → its result, and the other way round. An id used again pairs in order."""
-    calls: dict[str, deque[int]] = defaultdict(deque)
-    for place, message in enumerate(messages):
-        if message.kind == "tool_call" and message.tool is not None and message.tool.call_id:
-            calls[message.tool.call_id].append(place)
-    pairs: dict[int, Message] = {}
-    for place, message in enumerate(messages):
-        if message.kind == "tool_result" and message.tool is not None:
-            waiting = calls.get(message.tool.call_id)
-            if waiting:
-                call = waiting.popleft()
-                pairs[call] = message
-                pairs[place] = messages[call]
-    return pairs
-
-
 def _finished(message: Message, other: Message | None, off: set[str]) -> Message:
     metadata = message.metadata
     left = bool(off) and metadata.get("uuid") in off
@@ -65,11 +48,5 @@ def _finished(message: Message, other: Message | None, off: set[str]) -> Message
     if tool is not None and other is not None and other.tool is not None:
         if message.kind == "tool_call" and "subagent" in other.metadata:
             changed["subagent"] = other.metadata["subagent"]
-        tool = _paired(message.kind, tool, other.tool)
+        tool = pairing.joined(message.kind, tool, other.tool)
     return replace(message, tool=tool, metadata=changed)
-
-
-def _paired(kind: str, tool: Tool, other: Tool) -> Tool:
-    if kind == "tool_call":
-        return replace(tool, output=other.output, is_error=other.is_error)
-    return replace(tool, name=other.name)

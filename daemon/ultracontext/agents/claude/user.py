@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ultracontext.agents.claude.content import MEDIA, blocks, flat, media, media_note, output
-from ultracontext.agents.claude.draft import Draft
 from ultracontext.agents.claude.spill import companion, spilled
 from ultracontext.agents.claude.values import identifier, mapping, text_or_none
 from ultracontext.agents.claude.wrapping import pieces
+from ultracontext.formats.draft import Draft
 from ultracontext.model import Tool
 from ultracontext.redaction import MaskedRecord
 

@@ -10,6 +10,7 @@ from ultracontext.agents.codex.line import Dict, Line, as_dict, as_text
 from ultracontext.agents.codex.state import State
 from ultracontext.agents.codex.tools import RUN_EVENTS, RUN_ITEMS, compact, run_of
 from ultracontext.agents.codex.twins import LEGACY, PAGED
+from ultracontext.formats import ENDED, TURN
 from ultracontext.model import Message
 
 UNDO = "thread_rolled_back"
@@ -131,14 +132,15 @@ def turn_complete(state: State, line: Line, payload: Dict) -> list[Message]:
     event_type = f"event_msg/{payload['type']}"
     error = payload.get("error")
     if error is None:
-        return [line.message("meta", event_type)]
-    return [line.message("system", event_type, _error_text(error), metadata={"error": error})]
+        return [line.message("meta", event_type, metadata={TURN: ENDED})]
+    metadata = {"error": error, TURN: ENDED}
+    return [line.message("system", event_type, _error_text(error), metadata=metadata)]
 
 
 def turn_aborted(state: State, line: Line, payload: Dict) -> list[Message]:
     state.twins.pause()
     reason = as_text(payload.get("reason")) or "interrupted"
-    metadata = {"interrupt": True, "reason": reason}
+    metadata = {"interrupt": True, "reason": reason, TURN: ENDED}
     return [line.message("system", "event_msg/turn_aborted", f"[{reason}]", metadata=metadata)]
 
 

@@ -22,7 +22,7 @@ SPEC = AgentSpec(
     lookups=lookups,
     listing=listing,
     installs=(".local/share/cursor-agent/versions",),
-    versions=tuple(met.version for met in MET),
+    described=tuple(met.version for met in MET),
 )
 
 __all__ = ["SPEC"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ultracontext.agents.cursor.compat import PARTS, ROLES
-from ultracontext.agents.cursor.draft import Draft
 from ultracontext.agents.cursor.entry import add_call, add_result
 from ultracontext.agents.cursor.typed import said, stamped, typed
 from ultracontext.agents.cursor.values import as_json, from_json, listing, mapping, text_or_none
+from ultracontext.formats.draft import Draft
 
 
 def read_blob(blob: dict[str, Any], draft: Draft) -> None:

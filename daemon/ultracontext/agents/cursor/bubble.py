@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ultracontext.agents.cursor.draft import Draft
 from ultracontext.agents.cursor.entry import add_call, add_result
 from ultracontext.agents.cursor.typed import rich_text, said
 from ultracontext.agents.cursor.values import (
@@ -13,6 +12,7 @@ from ultracontext.agents.cursor.values import (
     mapping,
     text_or_none,
 )
+from ultracontext.formats.draft import Draft
 
 USER = (1, "user")
 ASSISTANT = (2, "ai", "assistant")

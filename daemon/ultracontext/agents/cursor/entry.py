@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from ultracontext.agents.cursor.draft import Draft
 from ultracontext.agents.cursor.typed import squashed
 from ultracontext.agents.cursor.values import identifier, rendered
+from ultracontext.formats.draft import Draft
 from ultracontext.model import Message, Tool
 
 KV = "state.vscdb"

@@ -12,7 +12,6 @@ from typing import Any
 
 from ultracontext.agents.cursor.blob import read_blob
 from ultracontext.agents.cursor.bubble import read_bubble
-from ultracontext.agents.cursor.draft import Draft
 from ultracontext.agents.cursor.entry import DB, KV, TRANSCRIPT, TXT, Entry, entry
 from ultracontext.agents.cursor.facts import Facts
 from ultracontext.agents.cursor.join import joined
@@ -21,6 +20,7 @@ from ultracontext.agents.cursor.live import live
 from ultracontext.agents.cursor.settle import settled
 from ultracontext.agents.cursor.transcript import read_line, read_text
 from ultracontext.agents.cursor.values import identifier, listing, mapping, moment
+from ultracontext.formats.draft import Draft
 from ultracontext.model import Base, Message, MessageId, SessionFacts
 from ultracontext.redaction import MaskedRecord
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from ultracontext.agents.cursor.blob import texts
 from ultracontext.agents.cursor.compat import LINES, PARTS
-from ultracontext.agents.cursor.draft import Draft
 from ultracontext.agents.cursor.entry import add_call, add_result
 from ultracontext.agents.cursor.typed import REDACTED, injected, said, stamped, typed
 from ultracontext.agents.cursor.values import as_json, mapping, text_or_none
+from ultracontext.formats.draft import Draft
 
 _SPEAKER = re.compile(r"^(user|assistant):[ \t]*$\n?", re.MULTILINE)
 _ARGUMENT = re.compile(r"\s+([\w.-]+)\s*[:=]\s?(.*)")

@@ -22,7 +22,7 @@ from ultracontext.agents.gemini.compat import NOTICES, TURNS
 from ultracontext.agents.gemini.layout import CHECKPOINT
 from ultracontext.agents.gemini.project import needs as project_needs
 from ultracontext.agents.gemini.spill import needs as spill_needs
-from ultracontext.agents.gemini.values import identifier, listed, mapping, moment
+from ultracontext.agents.gemini.values import identifier, listing, mapping, moment
 from ultracontext.formats import Assignment, Engine, Need, SourceFacts
 from ultracontext.redaction import MaskedRecord
 
@@ -144,6 +144,6 @@ class GeminiAssigner:
         wanted: list[Need] = []
         if "sessionId" in native or (self._document and self._is_head(native)):
             wanted += project_needs(self._up, self._project)
-        elif listed(native.get("toolCalls")):
+        elif listing(native.get("toolCalls")):
             wanted += spill_needs(native, self._up)
         return tuple(need for need in wanted if need.name not in record.companions)

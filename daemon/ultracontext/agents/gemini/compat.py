@@ -1,6 +1,6 @@
 """Versions of Gemini CLI that were run, and the words that their files use.
 
-A word that is not listed here is kept and counted under `facts.unknown`.
+A word that is not listing here is kept and counted under `facts.unknown`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from ultracontext.agents.gemini.layout import checkpoint_tag
 from ultracontext.agents.gemini.parts import parse
 from ultracontext.agents.gemini.tools import plain_id
-from ultracontext.agents.gemini.values import listed, mapping, moment
+from ultracontext.agents.gemini.values import listing, mapping, moment
 from ultracontext.agents.gemini.wrapping import injected
 from ultracontext.redaction import MaskedRecord
 
@@ -42,7 +42,7 @@ class _Side:
             for piece in content.pieces:
                 if piece.strip() and injected(piece) is None:
                     self.said[hash("".join(piece.split()))] = None
-            for call in [*map(mapping, listed(turn.get("toolCalls"))), *content.calls]:
+            for call in [*map(mapping, listing(turn.get("toolCalls"))), *content.calls]:
                 name = plain_id(str(call.get("id") or ""), str(call.get("name") or ""))
                 self.calls.update([name] if name else [])
 
@@ -51,7 +51,7 @@ def _turns(native: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield native
     for holder in (native, mapping(native.get("$set"))):
         for name in ("messages", "history"):
-            yield from (item for item in listed(holder.get(name)) if type(item) is dict)
+            yield from (item for item in listing(holder.get(name)) if type(item) is dict)
 
 
 def relate(a_records: Iterable[MaskedRecord], b_records: Iterable[MaskedRecord]) -> Verdict | None:

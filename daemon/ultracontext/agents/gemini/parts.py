@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ultracontext.agents.gemini.values import as_json, listed, mapping, text_or_none
+from ultracontext.agents.gemini.values import as_json, listing, mapping, text_or_none
 
 DEEPEST = 12
 _WITHOUT_TEXT = frozenset({"thoughtSignature", "videoMetadata"})
@@ -125,7 +125,7 @@ def response_output(response: dict[str, Any]) -> Any:
             if name in answer and len(answer) == 1:
                 answer = answer[name]
                 break
-    more = listed(response.get("parts"))
+    more = listing(response.get("parts"))
     return [answer, *more] if more else answer
 
 

@@ -16,7 +16,7 @@ from hashlib import sha256
 from typing import Any
 
 from ultracontext.agents.gemini.layout import project_of
-from ultracontext.agents.gemini.values import listed, mapping
+from ultracontext.agents.gemini.values import listing, mapping
 from ultracontext.formats import Need
 
 MARKER, SHADOW_MARKER, REGISTRY = "project-root", "history-root", "projects"
@@ -86,7 +86,7 @@ class Project:
                     self.consider(path)
 
     def note_directories(self, value: Any) -> None:
-        for path in listed(value)[:16]:
+        for path in listing(value)[:16]:
             self.consider(path)
 
     def note_context(self, text: str) -> None:

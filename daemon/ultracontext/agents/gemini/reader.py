@@ -16,7 +16,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ultracontext.agents.gemini.compat import NOTICES, TURNS
-from ultracontext.agents.gemini.draft import Draft
 from ultracontext.agents.gemini.facts import Facts
 from ultracontext.agents.gemini.layout import is_document
 from ultracontext.agents.gemini.live import live
@@ -28,6 +27,7 @@ from ultracontext.agents.gemini.tools import Ledger, richness
 from ultracontext.agents.gemini.turns import Setting
 from ultracontext.agents.gemini.values import identifier, kind_of, mapping, text_or_none
 from ultracontext.agents.gemini.wrapping import CONTEXT, injected
+from ultracontext.formats.draft import Draft
 from ultracontext.model import Base, Message, MessageId, SessionFacts
 from ultracontext.redaction import MaskedRecord
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from ultracontext.agents.gemini.compat import TURNS
-from ultracontext.agents.gemini.draft import Draft
 from ultracontext.agents.gemini.parts import parse
 from ultracontext.agents.gemini.timeline import Entry, Key, Stream, Timeline
 from ultracontext.agents.gemini.tools import richness
@@ -20,6 +19,7 @@ from ultracontext.agents.gemini.turns import (
 )
 from ultracontext.agents.gemini.values import identifier, kind_of
 from ultracontext.agents.gemini.wrapping import CONTEXT, SUMMARY
+from ultracontext.formats.draft import Draft
 
 
 def key_of(native: dict[str, Any]) -> Key | None:

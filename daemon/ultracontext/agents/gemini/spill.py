@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ultracontext.agents.gemini.parts import flat
-from ultracontext.agents.gemini.values import identifier, listed, mapping
+from ultracontext.agents.gemini.values import identifier, listing, mapping
 from ultracontext.formats import Need
 
 FOLDER = "tool-outputs"
@@ -22,7 +22,7 @@ _OPENING_CHARACTERS = 5000
 
 def needs(native: dict[str, Any], up: str) -> Iterator[Need]:
     """The files that hold the outputs of a message's calls. `up` leads to the project's folder."""
-    for call in listed(native.get("toolCalls")):
+    for call in listing(native.get("toolCalls")):
         if type(call) is dict:
             path = spilled(call.get("result"))
             name = identifier(call.get("id"))

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ultracontext.agents.gemini.draft import Draft
 from ultracontext.agents.gemini.turns import Told
+from ultracontext.formats.draft import Draft
 
 Key = tuple[str, str]
 """(type, id) of a message."""

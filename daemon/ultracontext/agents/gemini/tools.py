@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ultracontext.agents.gemini.draft import Draft
 from ultracontext.agents.gemini.parts import Content, failed, flat, lean, response_output
 from ultracontext.agents.gemini.spill import companion
-from ultracontext.agents.gemini.values import as_json, identifier, listed, moment, text_or_none
+from ultracontext.agents.gemini.values import as_json, identifier, listing, moment, text_or_none
+from ultracontext.formats.draft import Draft
 from ultracontext.model import Tool
 
 _TELLING = (
@@ -66,7 +66,7 @@ class Ledger:
 
 def richness(native: dict[str, Any]) -> tuple[int, int]:
     """How many calls and how many results a message holds."""
-    calls = listed(native.get("toolCalls"))
+    calls = listing(native.get("toolCalls"))
     results = sum(1 for call in calls if type(call) is dict and call.get("result") is not None)
     return len(calls), results
 
@@ -82,7 +82,7 @@ def read_calls(
     """The calls of an answer, each followed by its result where the answer has it."""
     ledger.answer()
     told = set()
-    for call in listed(native.get("toolCalls")):
+    for call in listing(native.get("toolCalls")):
         if type(call) is dict:
             told.add(_call(call, draft, ledger, teller, companions))
         else:

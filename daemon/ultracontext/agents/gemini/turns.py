@@ -15,19 +15,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from ultracontext.agents.gemini.compat import NOTICES
-from ultracontext.agents.gemini.draft import Draft
 from ultracontext.agents.gemini.parts import Content, flat, parse
 from ultracontext.agents.gemini.tools import Ledger, plain_id, read_calls, read_responses
 from ultracontext.agents.gemini.values import (
     as_json,
     kind_of,
-    listed,
+    listing,
     mapping,
     moment,
     one_line,
     text_or_none,
 )
 from ultracontext.agents.gemini.wrapping import acknowledged, injected
+from ultracontext.formats import ENDED, TURN
+from ultracontext.formats.draft import Draft
 
 
 @dataclass(slots=True)
@@ -65,7 +66,7 @@ def words(native: dict[str, Any], content: Content) -> int | None:
 
 
 def _ids(native: dict[str, Any], content: Content) -> tuple[str, ...]:
-    named = [call for call in listed(native.get("toolCalls")) if type(call) is dict]
+    named = [call for call in listing(native.get("toolCalls")) if type(call) is dict]
     named = named or content.calls or content.responses
     return tuple(plain_id(str(call.get("id") or ""), str(call.get("name") or "")) for call in named)
 
@@ -163,6 +164,8 @@ def _answer(
     before = len(draft.messages)
     model = text_or_none(native.get("model"))
     shared, draft.base = draft.base, {**draft.base, "model": model} if model else draft.base
+    if native.get("tokens") and not native.get("toolCalls") and not content.calls:
+        draft.base = {**draft.base, TURN: ENDED}
     _thoughts(native, content, draft)
     text = "\n".join([*filter(None, content.pieces), *content.notes])
     told = _said(text, draft, setting) if text.strip() else Told()
@@ -182,7 +185,7 @@ def _said(text: str, draft: Draft, setting: Setting) -> Told:
 
 
 def _thoughts(native: dict[str, Any], content: Content, draft: Draft) -> None:
-    listed_thoughts = listed(native.get("thoughts"))
+    listed_thoughts = listing(native.get("thoughts"))
     for thought in listed_thoughts:
         found = mapping(thought)
         said = [text_or_none(found.get(name)) for name in ("subject", "description")]

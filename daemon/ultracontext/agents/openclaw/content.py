@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import Any
 
 from ultracontext.agents.openclaw.compat import RECORDS, ROLES
-from ultracontext.agents.openclaw.draft import Draft
 from ultracontext.agents.openclaw.values import (
     as_json,
     identifier,
@@ -24,6 +23,8 @@ from ultracontext.agents.openclaw.values import (
     rendered,
     text_or_none,
 )
+from ultracontext.formats import ENDED, TURN
+from ultracontext.formats.draft import Draft
 from ultracontext.model import Tool
 
 FAILED = "[assistant turn failed before producing content]"
@@ -107,6 +108,8 @@ def _read_assistant(message: dict[str, Any], draft: Draft) -> None:
     stop = message.get("stopReason")
     if stop == "aborted":
         draft.base["aborted"] = True
+    if stop in ("stop", "length", "error", "aborted"):
+        draft.base[TURN] = ENDED
     content = message.get("content")
     said = texts(content)
     failed = stop == "error" and said.strip() in ("", FAILED)

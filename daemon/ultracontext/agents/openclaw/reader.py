@@ -15,12 +15,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ultracontext.agents.openclaw.content import read_event, texts
-from ultracontext.agents.openclaw.draft import Draft
 from ultracontext.agents.openclaw.facts import Facts
 from ultracontext.agents.openclaw.live import live
 from ultracontext.agents.openclaw.settle import settled
 from ultracontext.agents.openclaw.tree import Tree
 from ultracontext.agents.openclaw.values import as_json, identifier, mapping, moment
+from ultracontext.formats.draft import Draft
 from ultracontext.model import Base, Message, MessageId, SessionFacts
 from ultracontext.redaction import MaskedRecord
 

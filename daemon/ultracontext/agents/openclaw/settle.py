@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
 from collections.abc import Container
 from typing import Any
 
 from msgspec.structs import replace
 
 from ultracontext.agents.openclaw.tree import Tree
+from ultracontext.formats import pairing
 from ultracontext.model import Message, Tool
 
 ABANDONED = "abandoned"
@@ -22,7 +22,7 @@ def settled(messages: list[Message], gone: Container[str], tree: Tree) -> list[M
     order = _order(names, branch)
     kept = [kept[place] for place in order]
     off = [names[p] is not None and names[p] not in branch for p in order]
-    pairs = _pairs(kept)
+    pairs = pairing.pairs(kept)
     return [_finished(message, pairs.get(place), off[place]) for place, message in enumerate(kept)]
 
 
@@ -34,23 +34,6 @@ def _order(names: list[str | None], branch: dict[str, int]) -> list[int]:
     for slot, place in zip(slots, ranked, strict=True):
         order[slot] = place
     return order
-
-
-def _pairs(messages: list[Message]) -> dict[int, Message]:
-    """Place of a call → its result, and the other way round. An id used again pairs in order."""
-    calls: dict[str, deque[int]] = defaultdict(deque)
-    for place, message in enumerate(messages):
-        if message.kind == "tool_call" and message.tool is not None and message.tool.call_id:
-            calls[message.tool.call_id].append(place)
-    pairs: dict[int, Message] = {}
-    for place, message in enumerate(messages):
-        if message.kind == "tool_result" and message.tool is not None:
-            waiting = calls.get(message.tool.call_id)
-            if waiting:
-                call = waiting.popleft()
-                pairs[call] = message
-                pairs[place] = messages[call]
-    return pairs
 
 
 def _finished(message: Message, other: Message | None, off: bool) -> Message:
@@ -65,11 +48,11 @@ def _finished(message: Message, other: Message | None, off: bool) -> Message:
         metadata = {**metadata, "lost_call_id": tool.call_id}
         tool = replace(tool, call_id="")
     if tool is not None and other is not None and other.tool is not None:
-        tool = _paired(message.kind, tool, other.tool)
+        tool = _joined(message.kind, tool, other.tool)
     return replace(message, tool=tool, metadata=metadata)
 
 
-def _paired(kind: str, tool: Tool, other: Tool) -> Tool:
-    if kind == "tool_call":
-        return replace(tool, output=other.output, is_error=other.is_error)
-    return replace(tool, name=tool.name or other.name)
+def _joined(kind: str, tool: Tool, other: Tool) -> Tool:
+    """A result that names its tool keeps that name."""
+    found = pairing.joined(kind, tool, other)
+    return replace(found, name=tool.name) if kind != "tool_call" and tool.name else found

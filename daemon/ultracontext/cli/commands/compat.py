@@ -62,6 +62,7 @@ def _collect(place: Workspace) -> list[dict[str, Any]]:
             ],
             "met": found[slug].versions(),
             "tested": list(spec.versions),
+            "described": list(spec.described),
             "unknown": found[slug].unknown(),
         }
         for slug, spec in specs.items()
@@ -75,7 +76,10 @@ def _lines(agent: dict[str, Any]) -> list[str]:
     lines += _rows("installed", here or ["not found in the usual places"])
     seen = [f"{m['version']}{_mark(m)}, {_sessions(m['sessions'])}" for m in agent["met"]]
     lines += _rows("met", seen or ["no version told by a captured session"])
-    lines += _rows("tested", [", ".join(agent["tested"]) or "none"])
+    lines += _rows("tested", [", ".join(agent["tested"]) or "none: no program was run"])
+    if agent["described"]:
+        forms = ", ".join(agent["described"])
+        lines += _rows("read", [f"{forms} (made by hand from public material, never run)"])
     new = [f"{u['kind']}: {u['records']} in {_sessions(u['sessions'])}" for u in agent["unknown"]]
     return lines + _rows("new to us", new)
 

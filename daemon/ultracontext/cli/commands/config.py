@@ -28,19 +28,23 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @app.command("show")
 def show(json: Json = False) -> None:
     """All settings as they hold now, and where each comes from."""
+    from ultracontext.cli.looked import roots_in_use
+
     place = workspace()
     settings = place.settings_with({}, agents=_agents())
-    rows = [
-        (key, _shown(key, value), settings.origins.get(key, "default"))
-        for key, value in settings.items()
-    ]
+    chosen = dict(settings.items())
+    values = {**chosen, **{key: chosen.get(key, ()) for key in map(_roots_key, _agents())}}
     if json:
-        output.write_json({key: value for key, value, _ in rows})
+        output.write_json({key: _shown(key, value) for key, value in values.items()})
         return
-    for key, value, origin in rows:
+    found = {_roots_key(slug): roots for slug, roots in roots_in_use(place, settings).items()}
+    for key, value in values.items():
+        origin = settings.origins.get(key, "default")
         source = variable_of(key, place.env) if origin == "environment" else origin
-        mark = "" if origin == "default" else f"  # {source}"
-        output.write(output.one_line(f"{key} = {_toml(value)}{mark}"))
+        if origin == "default":
+            source = f"looks in {', '.join(found[key])}" if key in found else ""
+        mark = f"  # {source}" if source else ""
+        output.write(output.one_line(f"{key} = {_toml(_shown(key, value))}{mark}"))
     if settings.api_key:
         output.write("# ULTRACONTEXT_API_KEY is set")
 
@@ -82,6 +86,7 @@ def put(
         output.note(f"Written, but {variable_of(key, place.env)} is set and wins.")
     else:
         output.note("Written. A running daemon takes it at its next start.")
+    _tell_missing(place, settings, key)
     if key in RULES:
         _tell_captured(place, settings)
 
@@ -118,6 +123,19 @@ def _tell_captured(place: Workspace, settings: Settings) -> None:
         )
     if count:
         output.note(f"{told(count)}. {HINT}.")
+
+
+def _roots_key(slug: str) -> str:
+    return f"agents.{slug}.roots"
+
+
+def _tell_missing(place: Workspace, settings: Settings, key: str) -> None:
+    """A folder may be made later, so it is written, and said."""
+    from ultracontext.capture.roots import missing_roots
+
+    for slug, folder in missing_roots(settings, place.home):
+        if key == _roots_key(slug):
+            output.note(output.one_line(f"{folder} is no folder yet: nothing is read there."))
 
 
 def _agents() -> list[str]:

@@ -80,8 +80,21 @@ def _run_once(place: Workspace, settings: Settings, *, as_json: bool, quiet: boo
     else:
         for line in _summary(summary):
             output.write(line)
+        if not summary.events and not summary.files:
+            _tell_where(place, settings)
     _check_masked(summary)
     return 130 if interrupted else 0
+
+
+def _tell_where(place: Workspace, settings: Settings) -> None:
+    """For a newcomer of whom nothing was found, now or before."""
+    from ultracontext.cli.looked import looked_in
+
+    with place.reading(place.paths.store_file) as space:
+        if space is not None and space.contexts(limit=1, children=True):
+            return
+    for line in looked_in(place, settings):
+        output.write(line)
 
 
 def _check_masked(summary: Any) -> None:
@@ -103,17 +116,24 @@ def _summary(summary: Any) -> list[str]:
         f"{found} from {summary.files} files ({speed})",
         f"{summary.masked} secrets masked, {summary.duplicates} duplicates left out",
     ]
+    if summary.waiting:
+        held = "session is" if summary.waiting == 1 else "sessions are"
+        lines.append(f"{summary.waiting} {held} held back; `ultracontext status` names paused ones")
     if summary.skipped:
         skipped = ", ".join(f"{n} {reason}" for reason, n in sorted(summary.skipped.items()))
         lines.append(f"Left out: {skipped}")
     lines += [
-        output.one_line(f"{error.code}: {error.path} at byte {error.position}")
+        output.one_line(f"{error.code}: {error.path}" + _at(error.position))
         for error in summary.errors[:10]
     ]
     if len(summary.errors) > 10:
         lines.append(f"and {len(summary.errors) - 10} more; `--json` lists all")
     lines.append("`ultracontext sessions` lists them." if summary.events else "Nothing new.")
     return lines
+
+
+def _at(position: int) -> str:
+    return f" at byte {position}" if position else ""
 
 
 @app.command("start")
@@ -129,6 +149,7 @@ def start(json: Json = False) -> int:
     else:
         output.note(f"Started, pid {pid}." if started else f"It runs already, pid {pid}.")
         _note_waiting(place)
+        _note_nobody(place)
     return 0
 
 
@@ -137,6 +158,15 @@ def _note_waiting(place: Workspace) -> None:
     for problem in collect(place)["problems"]:
         if problem["code"] == "redaction":
             output.note(output.one_line(f"But {problem['message']}. {problem['hint']}"))
+
+
+def _note_nobody(place: Workspace) -> None:
+    """Where it looks, on a machine without any agent."""
+    from ultracontext.cli.looked import anything_there, looked_in
+
+    if not anything_there(place, place.settings):
+        for line in looked_in(place, place.settings):
+            output.note(line)
 
 
 @app.command("stop")

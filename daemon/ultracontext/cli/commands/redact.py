@@ -53,7 +53,7 @@ def redact(
 
 def _redactor(place: Workspace) -> Redactor:
     """Masks also where capture does not."""
-    from ultracontext.runtime.masking import masking_redactor
+    from ultracontext.redaction.opening import masking_redactor
 
     place.paths.ensure()
     return masking_redactor(place.paths, place.settings)

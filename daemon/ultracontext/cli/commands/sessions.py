@@ -79,20 +79,21 @@ def sessions(
     if everything and (given is None or given.name == "DEFAULT"):
         limit = 0
     wanted = _wanted(gone, hidden, expiring, now)
+    asked = {
+        "agent": known_agent(agent),
+        "project": place.absolute(project) if project else None,
+        "since": parse_time(since, now=now) if since else None,
+        "children": everything,
+    }
     with place.reading(store) as space:
         rows: list[dict[str, Any]] = []
+        empty = space is None or not space.contexts(limit=1, children=True)
         if space is not None:
-            asked = {
-                "agent": _agent(agent),
-                "project": place.absolute(project) if project else None,
-                "since": parse_time(since, now=now) if since else None,
-                "children": everything,
-            }
             rows = _rows(place, space, asked, limit, wanted)
     if json:
         output.write_json(rows)
     elif not rows:
-        output.note(_nothing(any((agent, project, since, wanted))))
+        output.note(_nothing(empty, any((agent, project, since)), gone, hidden, expiring))
     else:
         for line in render(
             COLUMNS, [_cells(row, str(place.home)) for row in rows], output.columns()
@@ -121,7 +122,7 @@ def _rows(
     """A filter on the place looks through all sessions, until there are enough."""
     from itertools import islice
 
-    from ultracontext.runtime.listing import fresh_row, placed_rows, with_place
+    from ultracontext.capture.listing import fresh_row, placed_rows, with_place
 
     found = space.contexts(**asked, limit=0 if wanted else limit)
     placed = with_place(space, found, place.places())
@@ -135,7 +136,7 @@ def _rows(
     )
 
 
-def _agent(name: str | None) -> str | None:
+def known_agent(name: str | None) -> str | None:
     """A known slug; a mistyped one is refused rather than listing nothing."""
     if name is None:
         return None
@@ -146,10 +147,18 @@ def _agent(name: str | None) -> str | None:
     raise UsageError(f"no agent {name!r}", hint=f"Known agents: {', '.join(known())}")
 
 
-def _nothing(filtered: bool) -> str:
-    if filtered:
-        return "No such session. `ultracontext sessions` lists all."
-    return "Nothing captured yet. Run `ultracontext daemon run --once`, or `ultracontext demo`."
+def _nothing(empty: bool, filtered: bool, gone: bool, hidden: bool, expiring: str | None) -> str:
+    """Why the list is empty, and what to do."""
+    if empty:
+        return "Nothing captured yet. Run `ultracontext daemon run --once`, or `ultracontext demo`."
+    among = " among these" if filtered else ""
+    if gone:
+        return f"None is gone{among}: the agents still have every captured session."
+    if hidden:
+        return f"None is hidden{among}: the agents list every captured session that they have."
+    if expiring is not None:
+        return f"None expires within {expiring}{among}. `--expiring 30d` looks further ahead."
+    return "No such session. `ultracontext sessions` lists all."
 
 
 def _cells(row: dict[str, Any], home: str) -> tuple[str, ...]:

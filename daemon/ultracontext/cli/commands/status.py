@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +14,13 @@ from ultracontext.cli.group import command_app
 from ultracontext.cli.workspace import Workspace, workspace
 from ultracontext.errors import TransportError, UltraContextError
 
+if TYPE_CHECKING:
+    from ultracontext.runtime.lock import Holder
+
 app = command_app()
+
+STARTING_SECONDS = 10.0
+"""A daemon that does not answer for longer has lost its socket."""
 
 
 @app.command()
@@ -53,27 +61,43 @@ def collect(place: Workspace) -> dict[str, Any]:
         except TransportError as error:
             found = _without_daemon(place)
             found["daemon"] = {"running": True, "pid": holder.pid, "version": holder.version}
-            found["problems"].append(_silent(error))
+            found["problems"].append(_silent(place, holder, error))
             return found
     return _without_daemon(place)
 
 
-def _silent(error: TransportError) -> dict[str, str]:
+def _silent(place: Workspace, holder: Holder, error: TransportError) -> dict[str, str]:
     """A daemon that holds the lock and does not answer."""
     from ultracontext.runtime import health
 
-    if error.code == "daemon-down":
-        return health.problem("daemon-starting", "the daemon is just starting or stopping")
-    return health.problem(error.code, error.message, error.hint)
+    if error.code != "daemon-down":
+        return health.problem(error.code, error.message, error.hint)
+    if _just_started(place.paths.lock_file):
+        return health.problem(
+            "daemon-starting", "the daemon is just starting or stopping", "Ask again in a moment"
+        )
+    return health.problem(
+        "socket-gone",
+        f"the daemon (pid {holder.pid}) runs, and its socket was removed",
+        "It makes it again within seconds; if not, run `ultracontext daemon restart`",
+    )
+
+
+def _just_started(lock_file: Path) -> bool:
+    """The lock file is written once, at the start."""
+    try:
+        return 0 <= time.time() - lock_file.stat().st_mtime < STARTING_SECONDS
+    except OSError:
+        return True
 
 
 def _without_daemon(place: Workspace) -> dict[str, Any]:
+    from ultracontext.redaction.opening import known_rule_set
     from ultracontext.runtime import health
-    from ultracontext.runtime.masking import known_rule_set
 
+    found = health.stopped(place.paths, place.settings, place.home, health.no_dedup())
     if not place.paths.store_file.exists():
-        return health.stopped(place.paths, place.settings, health.no_dedup())
-    found = health.stopped(place.paths, place.settings, health.no_dedup())
+        return found
     try:
         import msgspec
 

@@ -11,6 +11,7 @@ import sqlite3
 from collections import OrderedDict
 
 from ultracontext.errors import StoreError
+from ultracontext.store.base import MEND
 from ultracontext.store.sqlite.bodies import Bodies
 from ultracontext.store.sqlite.roots import Counters
 
@@ -135,7 +136,7 @@ class BlockReader:
 def _damaged(block: int) -> StoreError:
     return StoreError(
         f"block {block} of the store is damaged",
-        hint="Run `ultracontext store check`",
+        hint=MEND,
         code="store-corrupt",
     )
 

@@ -16,6 +16,7 @@ from importlib.resources import files
 import zstandard
 
 from ultracontext.errors import StoreError
+from ultracontext.store.base import MEND
 
 LEVEL = 1
 RAW, PLAIN = 0, -1
@@ -103,7 +104,7 @@ class Bodies:
         except zstandard.ZstdError as error:
             raise StoreError(
                 "a stored body is damaged",
-                hint="Run `ultracontext store check`",
+                hint=MEND,
                 code="store-corrupt",
             ) from error
 
@@ -114,7 +115,7 @@ class Bodies:
         if found is None:
             raise StoreError(
                 f"dictionary {codec} of the store is missing",
-                hint="Run `ultracontext store check`",
+                hint=MEND,
                 code="store-corrupt",
             )
         made = zstandard.ZstdDecompressor(dict_data=zstandard.ZstdCompressionDict(found[0]))

@@ -40,6 +40,8 @@ class Connection:
         self.path = path
         self.write = write
         self.lock = RLock()
+        self.damaged = False
+        """Whether a statement met damage of the file."""
         self._open: sqlite3.Connection | None = None
 
     def raw(self) -> sqlite3.Connection:
@@ -103,6 +105,7 @@ class Connection:
 
     def _mend(self, error: BaseException) -> None:
         self._roll_back()
+        self.damaged = self.damaged or faults.primary(error) in faults.DAMAGE
         doubtful = faults.primary(error) in faults.DOUBTFUL
         if self._open is not None and (doubtful or self._open.in_transaction):
             self.close()

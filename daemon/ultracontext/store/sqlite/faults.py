@@ -5,17 +5,19 @@ from __future__ import annotations
 import sqlite3
 
 from ultracontext.errors import StoreBusyError, StoreError
+from ultracontext.store.base import MEND
 
 FULL, BUSY, LOCKED, IOERR, CORRUPT, READONLY, CANTOPEN, NOTADB = 13, 5, 6, 10, 11, 8, 14, 26
 
 DOUBTFUL = frozenset({IOERR, CORRUPT, NOTADB, CANTOPEN})
 """Primary codes after which the connection itself is not trusted."""
+DAMAGE = frozenset({CORRUPT, NOTADB})
 
 MEANINGS: dict[int, tuple[str, str, str]] = {
     FULL: ("store-full", "the disk is full", "Free some space; capture goes on by itself"),
     IOERR: ("store-io", "the disk failed to read or write", "Check the disk and its free space"),
-    CORRUPT: ("store-corrupt", "the store is damaged", "Run `ultracontext store check`"),
-    NOTADB: ("store-corrupt", "the file is no store", "Run `ultracontext store check`"),
+    CORRUPT: ("store-corrupt", "the store is damaged", MEND),
+    NOTADB: ("store-corrupt", "the file is no store", MEND),
     READONLY: (
         "store-readonly",
         "the store cannot be written",
@@ -43,6 +45,6 @@ def translate(error: sqlite3.Error | OSError, path: str) -> StoreError:
     name = getattr(error, "sqlite_errorname", None) or type(error).__name__
     return StoreError(
         f"the store failed with {name} ({path})",
-        hint="Run `ultracontext store check`",
+        hint="See `ultracontext status`",
         code="store",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -44,6 +44,7 @@ from ultracontext.store.sqlite.content import Remasker
 from ultracontext.store.sqlite.names import Kinds
 from ultracontext.store.sqlite.nodes import Reading
 from ultracontext.store.sqlite.remasking import Remasking, remasks_of
+from ultracontext.store.sqlite.soundness import Soundness
 from ultracontext.store.values import milliseconds, moment
 
 END = 1 << 62
@@ -60,6 +61,7 @@ class SqliteStore:
         self._reader = links.Connection(path, write=False)
         self._spaces: dict[str, SqliteSpaceStore] = {}
         self._lock = Lock()
+        self._unsound = False
 
     def within(self, space: str) -> SqliteSpaceStore:
         if not space:
@@ -77,6 +79,16 @@ class SqliteStore:
                 space.pack_loose()
         with suppress(StoreError):
             self._writer.tidy()
+
+    def sound(self, halted: Callable[[], bool]) -> bool | None:
+        found = Soundness(self.path, halted).sound()
+        self._unsound = self._unsound or found is False
+        return found
+
+    @property
+    def damaged(self) -> bool:
+        met = self._reader.damaged or (self._writer is not None and self._writer.damaged)
+        return met or self._unsound
 
     def close(self) -> None:
         self._reader.close()

@@ -52,6 +52,22 @@ def test_names_win_over_the_agents_titles_and_the_last_counts(read: Any, chain: 
     assert (facts.title, facts.title_source) == ("two", "name")
 
 
+@pytest.mark.parametrize(
+    ("summary", "title"),
+    [
+        ('{"title": "Fix  the tests", "isNewTopic": true}', "Fix the tests"),
+        ('{"title": ""}', '{"title": ""}'),
+        ('{"title": 7}', '{"title": 7}'),
+        ("{title: no JSON}", "{title: no JSON}"),
+        ("[1]", "[1]"),
+    ],
+)
+def test_a_title_that_is_json_is_taken_out_of_it(
+    read: Any, chain: Any, summary: str, title: str
+) -> None:
+    assert read(chain.user("Hi"), {"type": "summary", "summary": summary})[1].title == title
+
+
 def test_summary_titles_the_session_of_its_leaf_only(read: Any, chain: Any) -> None:
     user = chain.user("Prompt")
     before = {"type": "summary", "summary": "Mine", "leafUuid": "u1"}

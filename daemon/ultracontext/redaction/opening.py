@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ultracontext import redaction
 from ultracontext.paths import Paths
-from ultracontext.redaction import Redactor, load_redactor
+from ultracontext.redaction.boundary import Redactor, load_redactor
 from ultracontext.redaction.fingerprint import load_secret
 from ultracontext.redaction.off import NO_RULES, unmasking_redactor
 from ultracontext.settings import Settings

@@ -10,16 +10,25 @@ from ultracontext.model import Kind, Message, Role, Tool
 class Draft:
     """Collects the messages of one record; the first has the record's id, the next `.1`, `.2`."""
 
-    __slots__ = ("_id", "base", "messages", "time", "unknown")
+    __slots__ = ("_id", "base", "delegated", "messages", "time", "unknown")
 
-    def __init__(self, message_id: str, time: str | None, base: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        message_id: str,
+        time: str | None = None,
+        base: dict[str, Any] | None = None,
+        *,
+        delegated: bool = False,
+    ) -> None:
         self._id = message_id
         self.time = time
-        self.base = base
-        """Metadata of every message of the record."""
+        self.base: dict[str, Any] = {} if base is None else base
+        """Metadata of the messages that follow."""
+        self.delegated = delegated
+        """The session is a sub-agent's: its prompts come from its parent."""
         self.messages: list[Message] = []
         self.unknown: list[str] = []
-        """Kinds in this record that the reader does not know."""
+        """Words in this record that the reader does not know."""
 
     def add(
         self,
@@ -30,7 +39,9 @@ class Draft:
         *,
         tool: Tool | None = None,
         extra: dict[str, Any] | None = None,
+        time: str | None = None,
     ) -> None:
+        """One message more, at the record's time unless it has one of its own."""
         count = len(self.messages)
         self.messages.append(
             Message(
@@ -39,7 +50,7 @@ class Draft:
                 kind=kind,
                 event_type=event_type,
                 text=text,
-                timestamp=self.time,
+                timestamp=time or self.time,
                 tool=tool,
                 metadata={**self.base, **extra} if extra else dict(self.base),
             )
@@ -50,4 +61,5 @@ class Draft:
         self.add("system", "system" if text.strip() else "meta", event_type, text, extra=extra)
 
     def meta(self, event_type: str, text: str = "", extra: dict[str, Any] | None = None) -> None:
+        """Bookkeeping."""
         self.add("system", "meta", event_type, text, extra=extra)

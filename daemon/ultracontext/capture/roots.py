@@ -24,5 +24,15 @@ def agent_roots(
     return roots
 
 
+def missing_roots(settings: Settings, home: Path) -> list[tuple[str, Path]]:
+    """(agent, folder) of what the settings name and is not there, or is no folder."""
+    return [
+        (slug, folder)
+        for slug, chosen in sorted(settings.agents.items())
+        for folder in (_expand(text, home) for text in chosen.roots)
+        if not folder.is_dir()
+    ]
+
+
 def _expand(text: str, home: Path) -> Path:
     return home / text[2:] if text.startswith("~/") else Path(text).expanduser()

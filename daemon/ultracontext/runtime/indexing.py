@@ -1,0 +1,119 @@
+"""Keeps the search index behind the store: at once while things are quiet, later while not.
+
+A backfill goes first: while capture has work, the index waits, so that it costs the backfill next
+to nothing, and says how many sessions it is behind.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ultracontext.errors import StoreError, UltraContextError
+from ultracontext.logs import get_logger
+from ultracontext.redaction import Redactor
+from ultracontext.search import Filler, Index
+from ultracontext.store.base import SpaceStore
+
+log = get_logger(__name__)
+
+WHOLE_SECONDS = 60.0
+"""How often all sessions are compared: what other programs wrote is told by nobody."""
+PATIENCE_SECONDS = 5.0
+LOOK_SECONDS = 0.05
+MOST_NEWS = 64
+
+
+class Indexing:
+    """Runs in a thread of its own."""
+
+    def __init__(
+        self, path: Path, space: SpaceStore, redactor: Redactor, *, busy: Callable[[], bool]
+    ) -> None:
+        self._path = path
+        self._space = space
+        self._redactor = redactor
+        self._busy = busy
+        self._news: set[str] = set()
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._filler: Filler | None = None
+        self.problem: dict[str, str] | None = None
+
+    def tell(self, contexts: set[str]) -> None:
+        """Sessions that grew; called after their commit, from any thread."""
+        with self._lock:
+            self._news |= contexts
+        self._wake.set()
+
+    def state(self) -> dict[str, Any]:
+        """For `status`: `{"messages", "sessions", "behind", "bytes"}`; empty before the start."""
+        filler = self._filler
+        if filler is None:
+            return {}
+        with suppress(StoreError):
+            found = filler.index.state(filler.behind)
+            return {
+                "messages": found.messages, "sessions": found.sessions, "behind": found.behind,
+                "bytes": found.bytes,
+            }  # fmt: skip
+        return {}
+
+    def run(self, stop: threading.Event) -> None:
+        """Until it is told to stop. A damaged index is made anew."""
+        while not stop.is_set():
+            try:
+                self._work(stop)
+            except UltraContextError as error:
+                self.problem = {"code": error.code, "message": error.message, "hint": error.hint}
+                log.warning("index-stopped", code=error.code)
+                if error.code == "index-damaged":
+                    self._path.unlink(missing_ok=True)
+                stop.wait(PATIENCE_SECONDS)
+
+    def _work(self, stop: threading.Event) -> None:
+        index = Index(self._path, write=True)
+        try:
+            self._filler = Filler(index, self._space, self._redactor)
+            while not stop.is_set():
+                self._whole(self._filler, stop)
+                self.problem = None
+                self._live(self._filler, stop)
+        finally:
+            self._filler = None
+            index.close()
+
+    def _whole(self, filler: Filler, stop: threading.Event) -> None:
+        for _ in filler.catch_up(stop=stop.is_set, wait=lambda: self._give_way(stop)):
+            if stop.is_set():
+                return
+            self._take_news(filler, stop)
+
+    def _live(self, filler: Filler, stop: threading.Event) -> None:
+        """News as they come, for `WHOLE_SECONDS`."""
+        import time
+
+        until = time.monotonic() + WHOLE_SECONDS
+        while not stop.is_set() and (left := until - time.monotonic()) > 0:
+            self._wake.wait(min(left, 1.0))
+            self._take_news(filler, stop)
+
+    def _take_news(self, filler: Filler, stop: threading.Event) -> None:
+        with self._lock:
+            self._wake.clear()
+            news, self._news = self._news, set()
+        if len(news) > MOST_NEWS and self._busy():
+            return  # a backfill; the next look at all sessions finds them
+        for context_id in news:
+            if stop.is_set():
+                return
+            filler.update(context_id)
+
+    def _give_way(self, stop: threading.Event) -> None:
+        while self._busy() and not stop.is_set():
+            stop.wait(LOOK_SECONDS)
+            if self._wake.is_set() and self._filler is not None:
+                self._take_news(self._filler, stop)
