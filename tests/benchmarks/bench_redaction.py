@@ -1,8 +1,8 @@
 """How fast records are masked: `python tests/benchmarks/bench_redaction.py [--mb 16]`; with
 `--compare FOLDER` also what gitleaks and detect-secrets of that folder find (see bench_rivals.py).
 
-All times are of the processor. Load and build are measured in a process of their own; "engine alone" is one scan of the
-joined text, as the path of data does it.
+All times are of the processor. Load and build are measured in a process of their own; "engine
+alone" is one scan of the joined text, as the path of data does it.
 
 The records are made here: envelopes as agents write them around pieces of the standard library
 source, about 2 kB each; in the second corpus every 200th holds one synthetic secret.

@@ -112,8 +112,8 @@ def _ours(folder: Path) -> set[str]:
 
 def _gitleaks(program: Path, folder: Path) -> set[str]:
     report = folder.parent / "gitleaks.json"
-    _run([str(program), "dir", str(folder), "--report-format", "json", "--report-path", str(report),
-          "--no-banner", "--exit-code", "0", "--max-decode-depth", "3", "--log-level", "error"])  # fmt: skip
+    options = "--report-format json --no-banner --exit-code 0 --max-decode-depth 3".split()  # noqa: SIM905
+    _run([str(program), "dir", str(folder), "--report-path", str(report), *options])
     return {Path(found["File"]).name for found in json.loads(report.read_bytes())}
 
 

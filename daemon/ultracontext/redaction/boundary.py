@@ -114,6 +114,46 @@ class MaskedRecord:
         return f"<MaskedRecord {self.agent} {self.start}-{self.end}>"
 
 
+@final
+class MaskedText:
+    """A text in which every secret is masked: a note, a handoff document, a part of an export.
+
+    Only `Redactor.document` makes one. Who writes texts out of this machine takes nothing else.
+    """
+
+    __slots__ = ("_seal", "masks", "rule_set", "text")
+
+    text: str
+    masks: Mapping[str, int]
+    """Names of rules, with how many masks each put in."""
+    rule_set: int
+
+    def __new__(cls, *_args: object, **_fields: object) -> MaskedText:
+        raise TypeError("a MaskedText is made by Redactor.document only")
+
+    def __init_subclass__(cls, **_options: object) -> NoReturn:
+        raise TypeError("MaskedText has no subclasses")
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a MaskedText is frozen")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("a MaskedText is frozen")
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("a MaskedText is not copied or pickled")
+
+    def __repr__(self) -> str:
+        return f"<MaskedText of {len(self.text)} characters>"
+
+
+def require_masked_text(value: object) -> MaskedText:
+    """The value, if it is a text that the redactor masked. Raises TypeError otherwise."""
+    if type(value) is not MaskedText or getattr(value, "_seal", None) is not _SEAL:
+        raise TypeError(f"a MaskedText is needed, not {type(value).__name__}")
+    return value
+
+
 JOINED = ("cut-in-two",)
 """Counted among the masks of a record that holds a part of a secret."""
 
@@ -191,8 +231,8 @@ class Redactor:
         """The record, masked. Raises RedactionError when that cannot be done for sure.
 
         `frame` is what the record before it in its source left open; what this one leaves open is
-        its `frame` (`sequence` also tells a header that the end of a text cuts). With `whole` its large strings stay in it: for those who read it, not for who
-        keeps it.
+        its `frame` (`sequence` also tells a header that the end of a text cuts). With `whole` its
+        large strings stay in it: for those who read it, not for who keeps it.
         """
         if not self._follows or (frame is None and not may_open(raw.data)):
             return self._alone(raw, whole=whole)
@@ -239,8 +279,7 @@ class Redactor:
         if not self._follows or not (frame or _may_open(raws)):
             return self._across(raws, [self._inline(raw) for raw in raws])
         pairs = self._framed(raws, frame)
-        out = self._across([raw for raw, _ in pairs], [record for _, record in pairs])
-        return out
+        return self._across([raw for raw, _ in pairs], [record for _, record in pairs])
 
     def _inline(self, raw: RawRecord) -> MaskedRecord:
         return self._alone(raw) if _is_here(raw) else self.redact_file(raw)
@@ -443,6 +482,35 @@ class Redactor:
         """A single string, masked: a path, branch, host or error text."""
         return self.scanner.text(text)
 
+    def document(self, text: str) -> MaskedText:
+        """A whole text, masked under today's rules, whatever it was masked with before: for notes
+        by agents, handoff documents, exports, and what is imported as text."""
+        counts: Counter[str] = Counter()
+        masked = self.scanner.mask([text], counts).get(0, text)
+        made: MaskedText = object.__new__(MaskedText)
+        fields = {"_seal": _SEAL, "text": masked, "masks": dict(counts), "rule_set": self.rule_set}
+        for name, value in fields.items():
+            object.__setattr__(made, name, value)
+        return made
+
+    def value(self, value: Any) -> Any:
+        """A JSON value (the content of a message that a program appends), masked in a copy.
+
+        Strings are masked as such, objects and lists like a record: keys, fields and what is cut
+        over blocks. Raises RedactionError when it cannot be written as JSON.
+        """
+        try:
+            data = dump_json({"value": value})
+        except (TypeError, ValueError) as error:
+            raise RedactionError(
+                f"a value cannot be masked: {type(error).__name__}", hint="Give JSON"
+            ) from None
+        raw = RawRecord(agent="", source="", start=0, end=len(data), data=data)
+        native = self.redact(raw, whole=True).native
+        if native is None:
+            raise RedactionError("a value cannot be masked", hint="Give JSON")
+        return native["value"]
+
     def path(self, path: str) -> str:
         """A source's path, masked; all records of a source ask for the same one."""
         if path not in self._paths:
@@ -571,4 +639,12 @@ def _measured(path: Path, start: int, end: int) -> tuple[int, str]:
     return end - start, digest.hexdigest()
 
 
-__all__ = ["MaskedRecord", "Part", "Redactor", "load_redactor", "require_masked"]
+__all__ = [
+    "MaskedRecord",
+    "MaskedText",
+    "Part",
+    "Redactor",
+    "load_redactor",
+    "require_masked",
+    "require_masked_text",
+]

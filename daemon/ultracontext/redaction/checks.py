@@ -162,9 +162,7 @@ def _kube_secret(match: Match, spot: Spot) -> Spot | None:
     data, place = match.string, match.start()
     low = max(0, place - 6000, data.rfind(b"\n---", 0, place))
     around = data[low : place + 6000].split(b"\n---")[0]
-    block = None
-    for block in _KUBE_DATA.finditer(data, low, place + 1):
-        pass
+    block = max(_KUBE_DATA.finditer(data, low, place + 1), key=re.Match.start, default=None)
     if block is None or _KUBE_KIND.search(around) is None:
         return None
     between = data[block.end() : place]

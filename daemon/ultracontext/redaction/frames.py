@@ -20,12 +20,19 @@ MOST_LINES = 200
 LONG = 20
 """Letters of a line that no word has."""
 
-SAID = frozenset(
-    ["text", "thinking", "content", "output", "delta", "stdout", "stderr", "chunk", "message", "result", "aggregated_output", "formatted_output", "summary", "body", "partial_json", "arguments", "input", "lines", "old_string", "new_string", "oldString", "newString", "originalFile", "display", "response", "value", "data", "command", "code", "diff", "patch"]
-)
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+SAID = _words("""
+    text thinking content output delta stdout stderr chunk message result aggregated_output
+    formatted_output summary body partial_json arguments input lines old_string new_string
+    oldString newString originalFile display response value data command code diff patch
+""")
 """Keys, at any depth, whose strings say something; those of ids and times do not."""
 
-CLOSERS = SAID - frozenset(["arguments", "input", "command", "code", "value", "data"])
+CLOSERS = SAID - _words("arguments input command code value data")
 """Keys whose strings end a frame when they are outside its alphabet: a call between two results
 does not."""
 
@@ -53,7 +60,12 @@ _GAP = re.compile(
     r"(?:\\{1,8}[nrt]|[ \t\r\n\"',+])*"
     r"(?:\d{1,6}(?:[ \t:|]|→|\\{1,8}t){1,4})?(?:(?:[>#*|+]|-(?=[^-])) ?|// ?)?\"?"
 )
-_FIELDS = ["Proc-Type", "DEK-Info", "Version", "Comment", "Hash", "Charset", "MessageID", "Subject", "Encryption", "Public-Lines", "Private-Lines", "Key-Derivation", "Argon2-Memory", "Argon2-Passes", "Argon2-Parallelism", "Argon2-Salt"]
+_FIELDS = sorted(
+    _words("""
+    Proc-Type DEK-Info Version Comment Hash Charset MessageID Subject Encryption Public-Lines
+    Private-Lines Key-Derivation Argon2-Memory Argon2-Passes Argon2-Parallelism Argon2-Salt
+""")
+)
 _FIELD = re.compile(rf"(?:{'|'.join(_FIELDS)}|X-[A-Za-z-]{{1,20}}):[^\n\\]{{0,200}}")
 _NAMES = tuple(f"{name}:" for name in (*_FIELDS, "Private-MAC", "Private-Hash"))
 _SOME_FIELD = "Comment: "
@@ -65,9 +77,9 @@ _ONE_WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}")
 _FOOTER_BEGUN = re.compile(r"-{1,5}$|-{4,5} ?E(?:N(?:D(?: [A-Z0-9 ]{0,60}-{0,4})?)?)?$")
 _HEADER_BEGUN = re.compile(
     r"(?<![A-Za-z0-9-])(?:-{1,5}|-{4,5} ?B(?:E(?:G(?:I(?:N(?: [A-Z0-9 ]{0,60}-{0,4})?)?)?)?)?"
-    r"|PuTTY-User-Key-File-\d(?:: ?[a-z0-9-]{0,40})?|" + "|".join("PuTTY-User-Key-File-"[:n] for n in range(20, 0, -1))
-    + ")$"
-)  # fmt: skip
+    r"|PuTTY-User-Key-File-\d(?:: ?[a-z0-9-]{0,40})?"
+    rf"|{'|'.join('PuTTY-User-Key-File-'[:n] for n in range(20, 0, -1))})$"
+)
 _LINE = re.compile(r"\n|\\{1,8}n")
 
 
@@ -163,7 +175,8 @@ def follow(
     """Masks in place what frames hold in records that follow each other.
 
     `natives` are parsed records (an opaque one: a list of its text; None: one that says nothing),
-    `starts` where they begin; kinds in `off` are left alone. Returns the frame after each, and which ones changed.
+    `starts` where they begin; kinds in `off` are left alone. Returns the frame after each, and
+    which ones changed.
     """
     work = _Work(frame, off)
     after: list[tuple[_Open, Frame] | None] = []
@@ -334,14 +347,9 @@ def _piece(text: str, start: int, frame: Frame, *, same_voice: bool, inside: boo
         if at >= size:
             good = size
             break
-        footer = _footer(text, at, frame.kind)
-        if footer is not None:
-            return _Piece(footer, lines, True, body=True)
-        if frame.kind == PUTTY and (mac := _MAC.match(text, at)) is not None:
-            return _Piece(size, lines, False, _SOME_MAC if mac[1] else text[at:], body=True)
-        begun = _FOOTER_BEGUN.match(text, at)
-        if begun is not None:
-            return _Piece(size, lines, False, begun[0], body=body)
+        ended = _at_footer(text, at, frame.kind, lines, body=body)
+        if ended is not None:
+            return ended
         end = _item(text, at)
         if end is None:
             break
@@ -352,14 +360,34 @@ def _piece(text: str, start: int, frame: Frame, *, same_voice: bool, inside: boo
             break
         body = True
         good = place = end
-    whole = good >= size
-    if not whole:
-        good = _without_words(text, start, good)
-        certain = long_ or (inside and good > start and _LINE.search(text, start, good) is not None)
-        return _Piece(good if certain or not inside else start, lines, True, body=body and certain)
+    if good < size:
+        return _cut_short(text, start, good, lines, certain=long_, inside=inside, body=body)
     if inside and not long_ and not (same_voice and " " not in text.strip()):
         return _Piece(start, 0, True)
     return _Piece(size, lines, False, _left(text[start:]), body=body)
+
+
+def _at_footer(text: str, at: int, kind: str, lines: int, *, body: bool) -> _Piece | None:
+    """The end of a piece where a footer stands, or begins; None where there is none."""
+    footer = _footer(text, at, kind)
+    if footer is not None:
+        return _Piece(footer, lines, True, body=True)
+    if kind == PUTTY and (mac := _MAC.match(text, at)) is not None:
+        return _Piece(len(text), lines, False, _SOME_MAC if mac[1] else text[at:], body=True)
+    begun = _FOOTER_BEGUN.match(text, at)
+    return None if begun is None else _Piece(len(text), lines, False, begun[0], body=body)
+
+
+def _cut_short(
+    text: str, start: int, good: int, lines: int, *, certain: bool, inside: bool, body: bool
+) -> _Piece:
+    """A piece after which other text comes: it counts when it is surely of the key."""
+    good = _without_words(text, start, good)
+    if inside and not certain:
+        certain = good > start and _LINE.search(text, start, good) is not None
+    return _Piece(
+        good if certain or not inside else start, lines, True, body=body and (certain or not inside)
+    )
 
 
 def _footer(text: str, at: int, kind: str) -> int | None:

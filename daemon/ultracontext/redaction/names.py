@@ -27,7 +27,8 @@ _SECRETS = _words("""
     auth authorization salt pepper dsn webhooksecret sessionsecret cookiesecret
     accesskeysecret secretaccesskey servicekey accountkey storagekey sharedkey licensekey
     authtok skey usertoken bottoken deploytoken jobtoken npmtoken githubtoken gitlabtoken
-    slacktoken identitytoken registrytoken securitytoken mfasecret totpsecret oauthtoken oauthsecret personalaccesstoken
+    slacktoken identitytoken registrytoken securitytoken mfasecret totpsecret oauthtoken
+    oauthsecret personalaccesstoken
     connectionstring xapikey cookie setcookie
 """)
 _KEY_BEFORE = _words("""

@@ -6,7 +6,8 @@ Columns of `tables/*.tsv` (tab separated, `#` starts a comment):
     provider  whose secret it is
     flags     c certain, l likely (checks the value), i ignore case, 1 mask group 1 only,
               m may span lines, n no left guard, o no right guard, and named checks (`crc32`)
-    anchors   one of these (split at `|`, `\|` is the sign itself) is in every match, in lower case with flag i
+    anchors   one of these (split at `|`, `\|` is the sign itself) is in every match, in lower
+              case with flag i
     pattern   Python `re` over UTF-8 bytes, with the macros of `MACROS`
     probe     what the automaton looks for; empty = `pattern` up to its first long repeat
     sample    a value in the macros of `sample.py`; never a complete secret
@@ -49,7 +50,8 @@ MACROS = {
     "<key>": r"(?<![A-Za-z0-9_.$@-])(?<!::)(?P<name>[A-Za-z_$@-][A-Za-z0-9_.$@-]{0,60})",
     "<eq>": (
         r"\\{0,7}[\"'`]?\]?[ \t]{0,8}"
-        r"(?::[ \t]{0,4}[A-Za-z_][A-Za-z0-9_<>\[\]|. ]{0,30}?=|:=|=>|={1,3}|:)[ \t]{0,8}(?:&[A-Za-z0-9_]{1,30}[ \t]{1,4})?[rbuf(@]?"
+        r"(?::[ \t]{0,4}[A-Za-z_][A-Za-z0-9_<>\[\]|. ]{0,30}?=|:=|=>|={1,3}|:)[ \t]{0,8}"
+        r"(?:&[A-Za-z0-9_]{1,30}[ \t]{1,4})?[rbuf(@]?"
     ),
     "<is>": r"\\{0,7}[\"'`]?\]?[ \t]{0,8}(?::=|=>|={1,3}|:)[ \t]{0,8}\\{0,7}[\"'`]?",
     "<near>": "[A-Za-z0-9_ .-]{0,24}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ CUTS = (3, 100, 310, 500, len(KEY) - 12)
 
 def pieces() -> list[str]:
     places = (0, *CUTS, len(KEY))
-    return [KEY[a:b] for a, b in zip(places, places[1:], strict=False)]
+    return [KEY[a:b] for a, b in pairwise(places)]
 
 
 def clear(lab: Lab) -> list[str]:
