@@ -54,7 +54,7 @@ def main() -> None:
     for row in rows:
         sys.stdout.write("".join(f"{cell:<22}" for cell in row).rstrip() + "\n")
     if chosen.compare is not None:
-        from bench_rivals import compare
+        from bench_rivals import compare  # type: ignore[import-not-found]  # beside this file
 
         for row in compare(chosen.compare):
             sys.stdout.write("| " + " | ".join(row) + " |\n")
