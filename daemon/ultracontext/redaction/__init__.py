@@ -6,16 +6,16 @@ message, `text` for a path, a branch or an error text. Writers and doors take `M
 `MaskedText`s and check them by `require_masked` and `require_masked_text`.
 """
 
-from ultracontext.redaction.boundary import (
+from ultracontext.redaction.boundary import Redactor
+from ultracontext.redaction.fingerprint import load_secret, without_fingerprints
+from ultracontext.redaction.frames import Frame
+from ultracontext.redaction.loading import load_redactor
+from ultracontext.redaction.minted import (
     MaskedRecord,
     MaskedText,
-    Redactor,
-    load_redactor,
     require_masked,
     require_masked_text,
 )
-from ultracontext.redaction.fingerprint import load_secret, without_fingerprints
-from ultracontext.redaction.frames import Frame
 from ultracontext.redaction.parse import dump_json, load_json
 from ultracontext.redaction.slim import Part, join_parts
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from ultracontext.errors import RedactionError, SettingsError
 from ultracontext.model import RawRecord
-from ultracontext.redaction.boundary import redactor_of
 from ultracontext.redaction.frames import Frame
 from ultracontext.redaction.large import OTHER_RULES, Masked, order_of, write_answer
+from ultracontext.redaction.loading import redactor_of
 
 MEMORY_BYTES = 6 << 30
 
