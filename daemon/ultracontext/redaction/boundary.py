@@ -138,10 +138,10 @@ class Redactor:
     def _each(self, raws: Sequence[RawRecord]) -> list[MaskedRecord]:
         one_by_one = self._own_rules or not self.scanner.rules
         if one_by_one or len(raws) < 2 or self.passes(raws[0].source):
-            return [self._inline(raw) for raw in raws]
+            return [self.redact_any(raw) for raw in raws]
         plain = plain_ones(raws, self.scanner, self._known, self._names)
         return [
-            self._inline(raw) if one is None else self._as_plain(raw, *one)
+            self.redact_any(raw) if one is None else self._as_plain(raw, *one)
             for raw, one in zip(raws, plain, strict=True)
         ]
 
@@ -184,9 +184,6 @@ class Redactor:
             return self.across(raws, self._each(raws))
         pairs = self._framed(raws, frame)
         return self.across([raw for raw, _ in pairs], [record for _, record in pairs])
-
-    def _inline(self, raw: RawRecord) -> MaskedRecord:
-        return self._alone(raw) if _is_here(raw) else self.redact_file(raw)
 
     def _framed(
         self, raws: Sequence[RawRecord], frame: Frame | None, *, whole: bool = False
