@@ -26,7 +26,7 @@ from ultracontext.capture.streams import Streams
 from ultracontext.formats import Assignment, Engine
 from ultracontext.model import Base, EventId, RawRecord, event_id, message_id
 from ultracontext.model.failpoint import failpoint
-from ultracontext.redaction import MaskedRecord, Redactor
+from ultracontext.redaction import Frame, MaskedRecord, Redactor
 from ultracontext.store.base import (
     CaptureBatch,
     Checkpoint,
@@ -113,7 +113,11 @@ class Ingest:
         """Adds a slice of one source to the batch. On an error the caller takes the source back."""
         batch.sources[source.saved.source_id] = source
         failpoint("after_read")
-        records = self._sound(raws, self._redactor.redact_all(raws), batch)
+        in_order = source.facts.engine is not Engine.DOCUMENT  # which is read whole each time
+        frame = source.frame if in_order else None
+        masked = self._redactor.sequence(raws, frame)
+        records = self._sound(raws, masked, frame, batch)
+        source.frame = masked[-1].frame if masked and in_order else None
         failpoint("after_redact")
         candidates = self._admission.sift(source, self._assign(source, records, batch), batch)
         failpoint("after_assign")
@@ -135,11 +139,17 @@ class Ingest:
         ]
 
     def _sound(
-        self, raws: Sequence[RawRecord], masked: Sequence[MaskedRecord], batch: Batch
+        self,
+        raws: Sequence[RawRecord],
+        masked: Sequence[MaskedRecord],
+        frame: Frame | None,
+        batch: Batch,
     ) -> list[MaskedRecord]:
-        """The records, with what can be saved of damaged ones in their place."""
+        """The records, with what can be saved of damaged ones in their place. `frame` is what was
+        open before the first."""
         records: list[MaskedRecord] = []
-        for raw, record in zip(raws, masked, strict=True):
+        frames = [frame, *(record.frame for record in masked)]
+        for raw, record, before in zip(raws, masked, frames, strict=False):
             batch.bytes += raw.end - raw.start
             if record.native is not None:
                 records.append(record)
@@ -147,21 +157,21 @@ class Ingest:
                 self._error(batch, record, "too-large")
                 records.append(record)
             elif raw.data:
-                records.extend(self._salvaged(raw, record, batch))
+                records.extend(self._salvaged(raw, record, before, batch))
             else:
                 records.append(record)
         return records
 
     def _salvaged(
-        self, raw: RawRecord, whole: MaskedRecord, batch: Batch
+        self, raw: RawRecord, whole: MaskedRecord, frame: Frame | None, batch: Batch
     ) -> Iterable[MaskedRecord]:
         pieces = salvage(raw.data)
         self._error(batch, whole, "damaged")
         if len(pieces) == 1 and pieces[0].damage is None:
             return [whole]
         last = len(pieces) - 1
-        return [
-            self._redactor.redact(
+        return self._redactor.sequence(
+            [
                 RawRecord(
                     agent=raw.agent,
                     source=raw.source,
@@ -170,9 +180,10 @@ class Ingest:
                     data=piece.data,
                     damage=piece.damage,
                 )
-            )
-            for i, piece in enumerate(pieces)
-        ]
+                for i, piece in enumerate(pieces)
+            ],
+            frame,
+        )
 
     def _error(self, batch: Batch, record: MaskedRecord, code: str) -> None:
         batch.count(f"errors.{code}")

@@ -13,9 +13,9 @@ from typing import Any
 from ultracontext.capture.backfill import Backfill
 from ultracontext.capture.discover import Found, Walk, look_of
 from ultracontext.capture.places import keyed_digest, opened
-from ultracontext.capture.source import Look, Source, fingerprint, skip_of
+from ultracontext.capture.source import FRAME, Look, Source, fingerprint, skip_of
 from ultracontext.formats import AgentSpec, Engine, SourceFacts
-from ultracontext.redaction import Redactor
+from ultracontext.redaction import Frame, Redactor
 from ultracontext.store.base import CaptureBatch, Checkpoint, SpaceStore
 
 ACTIVE_FILES = 64
@@ -232,6 +232,7 @@ class Registry:
             branch=checkpoint.branch,
             skip_until=skip_of(checkpoint.mode),
             state=checkpoint.state,
+            frame=Frame.of(checkpoint.state.get(FRAME)),
             stored=stored,
         )
         self._by_path[found.path] = source
