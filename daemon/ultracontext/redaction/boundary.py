@@ -136,14 +136,18 @@ class Redactor:
         )
 
     def _each(self, raws: Sequence[RawRecord]) -> list[MaskedRecord]:
+        """The records as if each were the only one, and no frame open."""
         one_by_one = self._own_rules or not self.scanner.rules
         if one_by_one or len(raws) < 2 or self.passes(raws[0].source):
-            return [self.redact_any(raw) for raw in raws]
+            return [self._one(raw) for raw in raws]
         plain = plain_ones(raws, self.scanner, self._known, self._names)
         return [
-            self.redact_any(raw) if one is None else self._as_plain(raw, *one)
+            self._one(raw) if one is None else self._as_plain(raw, *one)
             for raw, one in zip(raws, plain, strict=True)
         ]
+
+    def _one(self, raw: RawRecord) -> MaskedRecord:
+        return self._alone(raw) if _is_here(raw) else self.redact_file(raw)
 
     def _as_plain(self, raw: RawRecord, native: dict[str, Any], keys: list[str]) -> MaskedRecord:
         """A record in which there was nothing to mask."""
@@ -203,16 +207,18 @@ class Redactor:
     def _followed(
         self, raws: Sequence[RawRecord], frame: Frame | None, *, whole: bool
     ) -> Iterator[tuple[RawRecord, MaskedRecord]]:
-        natives = [self._said(raw) for raw in raws]
-        starts = [raw.start for raw in raws]
         off = [kind for kind in FRAMES if kind not in self.scanner.frames]
-        after, changed = follow(natives, starts, frame, self.scanner.mark, off)
+        after, changed = follow(raws, self._said, frame, self.scanner.mark, off)
+        rest = [raw for number, raw in enumerate(raws) if number not in changed]
+        plain = iter([self._alone(raw, whole=True) for raw in rest] if whole else self._each(rest))
         for number, raw in enumerate(raws):
             if number not in changed:
-                record = self._alone(raw, whole=whole)
-                yield raw, mint(**fields_of(record) | {"frame": after[number]})
+                record = next(plain)
+                if after[number] is not None:
+                    record = mint(**fields_of(record) | {"frame": after[number]})
+                yield raw, record
                 continue
-            edited = msgspec.structs.replace(raw, data=_written(natives[number]))
+            edited = msgspec.structs.replace(raw, data=_written(changed[number]))
             record = self._alone(edited, whole=whole)
             masks = Counter(record.masks)
             masks.update(FRAMED)
