@@ -64,8 +64,7 @@ class _Anchors:
         found: list[Candidate] = []
         plain, probed = self._plain, self._probed
         for anchor, start, _ in self._automaton.find_matches_as_indexes(data, overlapping=True):
-            for number in plain[anchor]:
-                found.append((number, start))
+            found += [(number, start) for number in plain[anchor]]
             for match, lead, owners in probed[anchor]:
                 if lead <= start and match(data, start - lead) is not None:
                     found += [(number, start) for number in owners]

@@ -7,8 +7,9 @@ sure does not pass: RedactionError.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -135,19 +136,19 @@ class Redactor:
             digest=self.scanner.fingerprints.record(raw.data, raw.companions),
         )
 
-    def _each(self, raws: Sequence[RawRecord]) -> list[MaskedRecord]:
-        """The records as if each were the only one, and no frame open."""
+    def _each(
+        self, raws: Sequence[RawRecord], one_of: Callable[[RawRecord], MaskedRecord] | None = None
+    ) -> list[MaskedRecord]:
+        """The records as if each were the only one; by `one_of` where something shows."""
+        mask = one_of or self.redact_any
         one_by_one = self._own_rules or not self.scanner.rules
         if one_by_one or len(raws) < 2 or self.passes(raws[0].source):
-            return [self._one(raw) for raw in raws]
+            return [mask(raw) for raw in raws]
         plain = plain_ones(raws, self.scanner, self._known, self._names)
         return [
-            self._one(raw) if one is None else self._as_plain(raw, *one)
+            mask(raw) if one is None else self._as_plain(raw, *one)
             for raw, one in zip(raws, plain, strict=True)
         ]
-
-    def _one(self, raw: RawRecord) -> MaskedRecord:
-        return self._alone(raw) if _is_here(raw) else self.redact_file(raw)
 
     def _as_plain(self, raw: RawRecord, native: dict[str, Any], keys: list[str]) -> MaskedRecord:
         """A record in which there was nothing to mask."""
@@ -210,7 +211,8 @@ class Redactor:
         off = [kind for kind in FRAMES if kind not in self.scanner.frames]
         after, changed = follow(raws, self._said, frame, self.scanner.mark, off)
         rest = [raw for number, raw in enumerate(raws) if number not in changed]
-        plain = iter([self._alone(raw, whole=True) for raw in rest] if whole else self._each(rest))
+        alone = partial(self._alone, whole=whole)
+        plain = iter([alone(raw) for raw in rest] if whole else self._each(rest, alone))
         for number, raw in enumerate(raws):
             if number not in changed:
                 record = next(plain)

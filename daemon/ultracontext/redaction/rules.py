@@ -199,14 +199,15 @@ def _rule(row: dict[str, str]) -> Rule:
     )
     if not anchors or (ignore_case and any(a != a.lower() for a in anchors)):
         raise ValueError(f"rule {row['name']} has no usable anchor")
-    probe = _probe(row["probe"] or row["pattern"], bool(row["probe"]))
     guarded = ("" if "n" in flags else LEFT_GUARD) + body + ("" if "o" in flags else _right(body))
+    regex = re.compile(guarded.encode(), re.IGNORECASE if ignore_case else 0)
+    probe = _probe(row["probe"] or row["pattern"], bool(row["probe"]))
     return Rule(
         name=row["name"],
         provider=row["provider"],
         flags=row["flags"],
         anchors=anchors,
-        regex=re.compile(guarded.encode(), re.IGNORECASE if ignore_case else 0),
+        regex=regex,
         probe=probe.encode(),
         leads=leads(
             probe.lower() if ignore_case else probe, [anchor.decode() for anchor in anchors]
