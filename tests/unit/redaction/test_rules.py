@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ultracontext.errors import RedactionError
+from ultracontext.redaction.aho_engine import AhoEngine
 from ultracontext.redaction.checks import CHECKS
 from ultracontext.redaction.names import nature
 from ultracontext.redaction.rules import (
@@ -61,8 +62,8 @@ def test_code_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 
 def test_every_module_that_looks_at_a_text_is_in_the_version() -> None:
     others = {"__init__", "aho_engine", "child", "engine", "fingerprint", "hyperscan_engine",
-              "large", "loading", "minted", "off", "opening", "rules", "sample",
-              "slim"}  # fmt: skip
+              "heads", "large", "loading", "minted", "off", "opening", "rules", "sample",
+              "slim", "unmasked"}  # fmt: skip
     assert {path.stem for path in TABLES.parent.glob("*.py")} <= others | set(DECIDING)
 
 
@@ -90,6 +91,7 @@ def test_probe_and_anchors_are_in_every_match(rule: Rule) -> None:
             whole = match[0].lower() if rule.ignore_case else match[0]
             assert re.search(rule.probe, match[0], flags), match[0]
             assert any(anchor in whole for anchor in rule.anchors), match[0]
+            assert AhoEngine([rule]).candidates(match[0]), match[0]
 
     if "(?=" not in body.decode():
         check()
