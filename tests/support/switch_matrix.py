@@ -283,7 +283,11 @@ class Matrix:
                 str(self.project), "--target-version", driver.program.version, "--force",
                 "--yes", "--json",
             ),
-            env=home.env | {"PATH": f"{':'.join(map(str, bins))}:{os.environ['PATH']}"},
+            env=home.env
+            | {
+                "PATH": f"{':'.join(map(str, bins))}:{os.environ['PATH']}",
+                "TMPDIR": str(driver.home / "tmp"),
+            },
             cwd=self.project, capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -301,7 +305,7 @@ class Matrix:
         script = folder / program.name
         script.write_text(
             f"#!/bin/sh\nchown -R {ORDINARY_USER}: {driver.home}\n"
-            f'exec runuser -u {ORDINARY_USER} -- {program} "$@"\n',
+            f'exec runuser -u {ORDINARY_USER} -- env "HOME=$HOME" {program} "$@"\n',
             encoding="utf-8",
         )
         script.chmod(0o755)

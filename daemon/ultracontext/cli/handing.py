@@ -28,13 +28,14 @@ def hand_off(at: Desk, order: Order, session: MaskedSession, spec: AgentSpec) ->
     """Writes the document below our own home and prints the command that begins with it."""
     from ultracontext.cli.switching import place_of
     from ultracontext.switch.fit import safe_text
-    from ultracontext.switch.handoff import DEFAULT_BUDGET, handoff
+    from ultracontext.switch.handoff import BYTES_PER_TOKEN, DEFAULT_BUDGET, handoff
 
     cwd = place_of(at, order, session).cwd
+    whole = LONGEST_BYTES // BYTES_PER_TOKEN  # where there is no other way: as much as goes
     made = handoff(
         session.whole if order.full else session.live, session.facts,
         source=session.spec.name, session_id=session.session_id, masked=session.masked,
-        budget=order.budget or DEFAULT_BUDGET,
+        budget=order.budget or (DEFAULT_BUDGET if order.handoff else whole),
     )  # fmt: skip
     data = (safe_text(made.text) or "").encode()
     row = None if order.dry_run else write(at, order, session, spec, data, cwd)

@@ -52,8 +52,10 @@ def take_back(done: Sequence[Done], *, keep_grown: bool = True, later: bool = Fa
     return left
 
 
-def _changed_since(copy: Done) -> bool:
-    return not copy.ran or digest_of(Path(copy.path)) != copy.digest
+def _changed_since(one: Done) -> bool:
+    """Whether a file is not as our step left it, or the copy of it is gone."""
+    gone = bool(one.copy) and not Path(one.copy).exists()
+    return gone or not one.ran or digest_of(Path(one.path)) != one.digest
 
 
 def _undo(one: Done, *, keep_grown: bool, restore: bool) -> str | None:
@@ -80,9 +82,9 @@ def _run_back(one: Done) -> None:
     try:
         run(one.argv, one.environment, PROGRAM_SECONDS)
     except SwitchError as error:
-        words = shlex.join(one.argv)
         raise SwitchError(
-            f"{error.message}; others went on with its database: `{words}`"
+            f"{error.message}; its database was used since, so that only the program itself can"
+            f" take the session out: {shlex.join(one.argv)}"
         ) from error
 
 
@@ -150,7 +152,13 @@ def _remove_line(path: Path, one: Done) -> None:
 
 
 def _restore_key(path: Path, one: Done) -> None:
-    had, value = member(document(path), one.keys) if path.exists() else (False, None)
+    """The document as it was, byte for byte, while nobody changed it; else its member only."""
+    if not path.exists():
+        return
+    if not _changed_since(one):
+        _put_back(path, one)
+        return
+    had, value = member(document(path), one.keys)
     if not had or value != one.after:
         return
     lock = Path(one.lock) if one.lock else None

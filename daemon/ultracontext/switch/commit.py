@@ -6,6 +6,7 @@ Whatever goes wrong, what was done is taken back and the row says `failed`.
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -47,6 +48,7 @@ def commit(
         failpoint("switch_read")
         row.state = "written"
         ledger.put(row)
+        _drop_older_copies(row, ledger, keep)
         failpoint("switch_written")
     except BaseException as error:
         _roll_back(row, ledger, error)
@@ -97,6 +99,15 @@ def _read_back(planned: Planned, machine: Machine) -> None:
             "what was written would hold a secret", code="unmasked",
             hint="Nothing was left behind; please report it",
         )  # fmt: skip
+
+
+def _drop_older_copies(row: Row, ledger: Ledger, keep: Path) -> None:
+    """Copies of a program's database from before an earlier write can never be put back now."""
+    if not any(one.kind == "backup" for one in row.done):
+        return
+    for other in ledger.rows():
+        if other.id != row.id and other.root == row.root:
+            shutil.rmtree(keep / other.id, ignore_errors=True)
 
 
 def _row(planned: Planned, doing: Doing) -> Row:

@@ -23,7 +23,7 @@ class Done(msgspec.Struct, kw_only=True, omit_defaults=True):
     kind: Literal["file", "folder", "line", "key", "rows", "program", "backup", "made"]
     path: str
     digest: str = ""
-    """sha256 of a file's content. Of a `backup`: as the program left it; empty until it has run."""
+    """sha256 of a file's content. Of a `backup` and a `key`: as the step left it."""
     line: str = ""
     keys: list[str] = []
     had: bool = False
@@ -35,7 +35,7 @@ class Done(msgspec.Struct, kw_only=True, omit_defaults=True):
     argv: list[str] = []
     environment: dict[str, str] = {}
     copy: str = ""
-    """Where a file that a program changes was copied to."""
+    """Where a file that a step changes was copied to; empty: it was not there."""
     sizes: list[int] = []
     names: list[str] = []
     """Of `made`, whose path is a folder: the files in it before, and once the program has run those

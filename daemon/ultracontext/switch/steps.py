@@ -114,6 +114,7 @@ def announce(root: Path, step: Step, keep: Path) -> list[Done]:
             Done(
                 kind="key", path=str(path), keys=list(step.keys), had=had, before=before,
                 after=step.value, lock=str(resolved(root, step.lock)) if step.lock else "",
+                copy=_aside(path, keep),
             )
         ]  # fmt: skip
     if isinstance(step, SqlRows):
@@ -129,13 +130,7 @@ def _announce_program(root: Path, step: RunProgram, keep: Path) -> list[Done]:
         base = resolved(root, name)
         for side in SIDES:
             path = Path(f"{base}{side}")
-            copy = ""
-            if path.exists():
-                keep.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-                target = keep / sha256(str(path).encode()).hexdigest()[:16]
-                shutil.copy2(path, target, follow_symlinks=False)
-                copy = str(target)
-            done.append(Done(kind="backup", path=str(path), copy=copy))
+            done.append(Done(kind="backup", path=str(path), copy=_aside(path, keep)))
     for name in step.makes:
         folder = resolved(root, name)
         done.append(Done(kind="made", path=str(folder), names=children(folder)))
@@ -148,10 +143,20 @@ def _announce_program(root: Path, step: RunProgram, keep: Path) -> list[Done]:
     ]  # fmt: skip
 
 
+def _aside(path: Path, keep: Path) -> str:
+    """A copy in a folder of ours; empty for a file that is not there."""
+    if not path.exists():
+        return ""
+    keep.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    target = keep / sha256(str(path).encode()).hexdigest()[:16]
+    shutil.copy2(path, target, follow_symlinks=False)
+    return str(target)
+
+
 def note_ran(done: Sequence[Done]) -> None:
-    """How the program left the files that were copied aside, and what it made."""
+    """How the step left the files that were copied aside, and what a program made."""
     for one in done:
-        if one.kind == "backup":
+        if one.kind in ("backup", "key"):
             one.digest, one.ran = digest_of(Path(one.path)), True
         elif one.kind == "made" and not one.ran:
             one.names, one.ran = fresh(one), True

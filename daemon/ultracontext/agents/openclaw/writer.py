@@ -41,6 +41,7 @@ INDEX = f"{FOLDER}/sessions.json"
 LOCK = f"{INDEX}.lock"
 STORE = f"agents/{AGENT}/agent/{DATABASE}"
 STATE = "state/openclaw.sqlite"
+QUARANTINE = "state/openclaw-quarantine.sqlite"
 GATEWAY_PORT = 18789
 IMPORT_SECONDS = 180.0
 
@@ -129,7 +130,7 @@ def _import(target: Target, key: str) -> RunProgram:
         timeout_seconds=IMPORT_SECONDS,
         hint="Stop its gateway (`openclaw gateway stop`) and what else of it runs, and try again",
         undo=(program, "sessions", "delete", key, "--agent", AGENT, "--yes"),
-        backup=(STORE, STATE),
+        backup=(STORE, STATE, QUARANTINE),
         makes=(f"agents/{AGENT}/{IMPORTED}", "session-sqlite-migration-runs"),
     )
 
