@@ -435,11 +435,6 @@ class CaptureEngine:
     def _take(self, source: Source, part: Slice) -> None:
         if part.records:
             self._ingest.take(source, part.records, self._batch)
-        if part.end >= 0:
-            source.taken(part.end, part.prefix)
-        elif source.dirty:
-            prefix = source.prefix.value() if source.prefix is not None else source.done_prefix
-            source.taken(source.position, prefix)
         if part.records:
             if time.time() - source.look.mtime_ns / 1e9 < ACTIVE_SECONDS:
                 self._registry.grew(source, self._monotonic())

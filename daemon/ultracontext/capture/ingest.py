@@ -12,7 +12,10 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
 
+import msgspec
+
 from ultracontext.capture.admission import Admission
+from ultracontext.capture.fresh import Fresh
 from ultracontext.capture.lines import salvage
 from ultracontext.capture.places import fetch_need
 from ultracontext.capture.readers import Readers
@@ -31,6 +34,8 @@ from ultracontext.store.base import (
     SpaceStore,
 )
 
+IN_PLACE = (Engine.DOCUMENT, Engine.DATABASE)
+"""Sources in which other content under a known name is always an edit."""
 MAX_ERRORS = 100
 """Damaged records that a summary names one by one; all are counted."""
 
@@ -57,8 +62,7 @@ class Batch:
         return bool(self.events or self.sources or self.counts)
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(msgspec.Struct):
     """A masked record with its place and names, not yet known to be new."""
 
     source: Source
@@ -89,6 +93,7 @@ class Ingest:
         self._roots = roots
         self._readers = readers
         self._admission = admission
+        self._fresh = Fresh(store)
         self._still_there = still_there
         """Whether the source that brought an event exists beside the one being read."""
 
@@ -96,18 +101,26 @@ class Ingest:
         """Adds a slice of one source to the batch. On an error the caller takes the source back."""
         batch.sources[source.saved.source_id] = source
         failpoint("after_read")
-        redact = self._redactor.redact_any
-        masked = self._redactor.across(raws, [redact(raw) for raw in raws])
-        records = self._sound(raws, masked, batch)
+        records = self._sound(raws, self._redactor.redact_all(raws), batch)
         failpoint("after_redact")
         candidates = self._admission.sift(source, self._assign(source, records, batch), batch)
         failpoint("after_assign")
-        known = self._store.known_events(
-            [c.event_id for c in candidates if c.event_id not in batch.pending]
-        )
+        known = self._store.known_events(self._unsure(source, candidates, batch))
         failpoint("after_known")
         for candidate in candidates:
             self._settle(candidate, known, batch)
+
+    def _unsure(
+        self, source: Source, candidates: Sequence[Candidate], batch: Batch
+    ) -> list[EventId]:
+        """The ids that the store may know."""
+        slug, is_new, pending = source.spec.slug, self._fresh.is_new, batch.pending
+        return [
+            c.event_id
+            for c in candidates
+            if c.event_id not in pending
+            and not is_new((slug, c.session_id), c.event_id, batch.touched)
+        ]
 
     def _sound(
         self, raws: Sequence[RawRecord], masked: Sequence[MaskedRecord], batch: Batch
@@ -209,11 +222,11 @@ class Ingest:
         if source.branch is not None and not candidate.session_id.endswith(source.branch):
             candidate.session_id += source.branch
             identity = self._identity(candidate, revision)
-        in_place = source.facts.engine in (Engine.DOCUMENT, Engine.DATABASE)
         before = batch.pending.get(identity)
         if before is None:
             fresh = identity == candidate.event_id
             before = known.get(identity) if fresh else self._known(identity)
+        in_place = before is not None and source.facts.engine in IN_PLACE
         while before is not None:
             same = before.digest in (b"", record.digest)  # empty: of another key, not known
             if same and not in_place:
@@ -296,6 +309,7 @@ class Ingest:
         messages = self._readers.feed(slug, session_id, record, message_id(identity), revision)
         first = messages[0] if messages else None
         failpoint("after_feed")
+        self._fresh.add((slug, session_id), identity)
         batch.pending[identity] = KnownEvent(record.digest, source.saved.source_id)
         batch.events.append(
             Event(

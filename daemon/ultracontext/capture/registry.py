@@ -228,8 +228,6 @@ class Registry:
             look=found.look,
             saved=checkpoint,
             position=checkpoint.position,
-            done=checkpoint.position,
-            done_prefix=checkpoint.prefix,
             ordinal=checkpoint.ordinal,
             branch=checkpoint.branch,
             skip_until=skip_of(checkpoint.mode),

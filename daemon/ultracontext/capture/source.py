@@ -72,12 +72,9 @@ class Source:
     look: Look
     saved: Checkpoint
     position: int
-    """How far the file is read. Records before it may still be on their way to the batch."""
+    """How far the file is read; the records before it are in the batch or in the store."""
     ordinal: int
     branch: str | None
-    done: int = 0
-    """How far the records are in the batch: what a checkpoint may say."""
-    done_prefix: bytes = b""
     skip_until: int = 0
     """Bytes before it lay there at the first start and are left out."""
     assigner: Assigner | None = None
@@ -113,8 +110,7 @@ class Source:
 
     def rewind(self) -> None:
         """Back to the begin: the content changed. Ids make the second reading harmless."""
-        self.position = self.done = self.ordinal = self.scanned = 0
-        self.done_prefix = b""
+        self.position = self.ordinal = self.scanned = 0
         self.long_line = self.stream = self.rows = None
         self.assigner = None
         self.state = {}
@@ -126,8 +122,7 @@ class Source:
 
     def restore(self) -> None:
         """Back to what is stored, after a commit that failed."""
-        self.position = self.done = self.saved.position
-        self.ordinal, self.done_prefix = self.saved.ordinal, self.saved.prefix
+        self.position, self.ordinal = self.saved.position, self.saved.ordinal
         self.branch, self.state = self.saved.branch, self.saved.state
         self.skip_until = skip_of(self.saved.mode)
         self.scanned = 0
@@ -140,17 +135,10 @@ class Source:
 
     def rest(self) -> None:
         """Lets go of what the checkpoint and at most one block of the file give again."""
-        settled = not self.dirty and self.stored and not self.pinned
-        if settled and self.done == self.position:
+        if not self.dirty and self.stored and not self.pinned:
             self.state = self.saved.state
             self.assigner = self.prefix = self.stream = self.rows = None
             self.tail = b""
-
-    def taken(self, position: int, prefix: bytes) -> None:
-        """The records before `position` are in the batch."""
-        if (position, prefix) != (self.done, self.done_prefix):
-            self.done, self.done_prefix = position, prefix
-            self.dirty = True
 
     def checkpoint(self, secret: bytes) -> Checkpoint:
         """The row that says how far this source is read now."""
@@ -161,12 +149,13 @@ class Source:
             state = {**state, "rows": self.rows.state()}
         read = self.seen is self.look or self.skip_until >= self.look.size > 0
         end = self.look if read else NOWHERE
+        prefix = self.prefix.value() if self.prefix is not None else self.saved.prefix
         return msgspec.structs.replace(
             self._here(secret, end),
-            position=self.done,
+            position=self.position,
             ordinal=self.ordinal,
-            prefix=self.done_prefix if self.done else b"",
-            mode=f"skip:{self.skip_until}" if self.skip_until > self.done else "all",
+            prefix=prefix if self.position else b"",
+            mode=f"skip:{self.skip_until}" if self.skip_until > self.position else "all",
             branch=self.branch,
             state=state,
         )

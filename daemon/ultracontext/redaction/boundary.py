@@ -6,23 +6,20 @@ sure does not pass: RedactionError.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NoReturn, final
+from typing import Any
 
-from ultracontext.errors import RedactionError, SettingsError
+import msgspec
+
+from ultracontext.errors import RedactionError
 from ultracontext.model import RawRecord
 from ultracontext.redaction.across import mask_across
-from ultracontext.redaction.checks import FIELD_KINDS
-from ultracontext.redaction.custom import Custom
-from ultracontext.redaction.engine import open_engine
-from ultracontext.redaction.fingerprint import Fingerprinter
 from ultracontext.redaction.joined import mask_joined
 from ultracontext.redaction.large import TIMEOUT_SECONDS, ChildError, Order, mask_in_child
+from ultracontext.redaction.minted import MaskedRecord, Open, closed, mint
 from ultracontext.redaction.parse import (
     dump_json,
     load_exactly,
@@ -31,105 +28,13 @@ from ultracontext.redaction.parse import (
     surely_exact,
     without_bom,
 )
-from ultracontext.redaction.rules import Rule, custom_version, load_rules, rule_set_version
 from ultracontext.redaction.scan import Scanner
 from ultracontext.redaction.slim import PART_BYTES, Part, slim
+from ultracontext.redaction.together import plain_ones
 from ultracontext.redaction.walk import OUR_NAMES, SHORTEST, Found, Names, collect, replace
-from ultracontext.settings.custom import CustomRules
-
-
-@final
-class MaskedRecord:
-    """A record in which every secret is masked. Only `Redactor.redact` makes one.
-
-    `native` is shared, not copied: whoever takes a record reads it and leaves it as it is.
-    """
-
-    __slots__ = (
-        "_seal",
-        "agent",
-        "body",
-        "companions",
-        "damage",
-        "digest",
-        "end",
-        "masks",
-        "native",
-        "parts",
-        "rule_set",
-        "source",
-        "start",
-        "text",
-        "too_large",
-    )
-
-    agent: str
-    source: str
-    """Path of the source, masked."""
-    start: int
-    end: int
-    native: Any
-    """Masked JSON object; None for an opaque record."""
-    text: str | None
-    """Masked text of an opaque record, else None."""
-    body: bytes
-    """UTF-8 JSON of `native`; the record's own bytes when nothing was masked or taken out."""
-    parts: tuple[Part, ...]
-    companions: Mapping[str, str]
-    damage: str | None
-    too_large: tuple[int, str] | None
-    masks: Mapping[str, int]
-    """Names of rules, with how many masks each put in."""
-    rule_set: int
-    digest: bytes
-    """16 bytes, keyed, over the unmasked bytes; never leaves this machine."""
-
-    def __new__(cls, *_args: object, **_fields: object) -> MaskedRecord:
-        raise TypeError("a MaskedRecord is made by Redactor.redact only")
-
-    def __init_subclass__(cls, **_options: object) -> NoReturn:
-        raise TypeError("MaskedRecord has no subclasses")
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("a MaskedRecord is frozen")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError("a MaskedRecord is frozen")
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise TypeError("a MaskedRecord is not copied or pickled")
-
-    def __copy__(self) -> NoReturn:
-        raise TypeError("a MaskedRecord is not copied or pickled")
-
-    def __deepcopy__(self, memo: object) -> NoReturn:
-        raise TypeError("a MaskedRecord is not copied or pickled")
-
-    def __repr__(self) -> str:
-        return f"<MaskedRecord {self.agent} {self.start}-{self.end}>"
-
 
 JOINED = ("cut-in-two",)
 """Counted among the masks of a record that holds a part of a secret."""
-
-_SEAL = object()
-"""In every record that was minted, and nowhere else."""
-
-
-def require_masked(value: object) -> MaskedRecord:
-    """The value, if it is a masked record that the redactor made. Raises TypeError otherwise."""
-    if type(value) is not MaskedRecord or getattr(value, "_seal", None) is not _SEAL:
-        raise TypeError(f"a MaskedRecord is needed, not {type(value).__name__}")
-    return value
-
-
-def _mint(**fields: Any) -> MaskedRecord:
-    record: MaskedRecord = object.__new__(MaskedRecord)
-    put = object.__setattr__
-    put(record, "_seal", _SEAL)
-    for name, value in fields.items():
-        put(record, name, value)
-    return record
 
 
 class Redactor:
@@ -145,6 +50,7 @@ class Redactor:
         self._names = OUR_NAMES
         if self._custom is not None:
             self._names = Names(self._custom.keys, 1 if self._custom.searches else SHORTEST)
+        self._own_rules = self._custom is not None and self._custom.searches
         self._known: dict[str, int] = {}
         self._paths: dict[str, str] = {}
         self.rule_set = version
@@ -167,7 +73,7 @@ class Redactor:
             text = self._opaque(raw.data, counts)
         elif len(body) > PART_BYTES and not whole:
             body, parts = slim(native, body)
-        return _mint(
+        return mint(
             agent=raw.agent,
             source=self.path(raw.source),
             start=raw.start,
@@ -184,6 +90,48 @@ class Redactor:
             digest=self.scanner.fingerprints.record(raw.data, raw.companions),
         )
 
+    def redact_all(self, raws: Sequence[RawRecord]) -> list[MaskedRecord]:
+        """Neighbouring records of one source, each as by `redact_any`; what is cut over several of
+        them is masked too."""
+        return self.across(raws, self._each(raws))
+
+    def _each(self, raws: Sequence[RawRecord]) -> list[MaskedRecord]:
+        one_by_one = self._own_rules or not self.scanner.rules
+        if one_by_one or len(raws) < 2 or self.passes(raws[0].source):
+            return [self.redact_any(raw) for raw in raws]
+        plain = plain_ones(raws, self.scanner, self._known, self._names)
+        return [
+            self.redact_any(raw) if one is None else self._as_plain(raw, *one)
+            for raw, one in zip(raws, plain, strict=True)
+        ]
+
+    def _as_plain(self, raw: RawRecord, native: dict[str, Any], keys: list[str]) -> MaskedRecord:
+        """A record in which there was nothing to mask."""
+        if keys:
+            self._learn(keys)
+        content = blake2b(raw.data, digest_size=16).digest()
+        body = without_bom(raw.data)
+        parts: tuple[Part, ...] = ()
+        if len(body) > PART_BYTES:
+            body, parts = slim(native, body)
+        fields: Any = Open()
+        fields.agent = raw.agent
+        fields.source = self.path(raw.source)
+        fields.start = raw.start
+        fields.end = raw.end
+        fields.native = native
+        fields.text = None
+        fields.body = body
+        fields.content = content if body is raw.data else None
+        fields.parts = parts
+        fields.companions = {}
+        fields.damage = raw.damage
+        fields.too_large = None
+        fields.masks = {}
+        fields.rule_set = self.rule_set
+        fields.digest = self.scanner.fingerprints.over(content, {})
+        return closed(fields)
+
     def across(
         self, raws: Sequence[RawRecord], masked: Sequence[MaskedRecord]
     ) -> list[MaskedRecord]:
@@ -197,11 +145,11 @@ class Redactor:
         natives = [self._unmasked(raw, record) for raw, record in zip(raws, masked, strict=True)]
         for number in mask_across(natives, self.scanner):
             raw = raws[number]
-            again = self.redact(dataclasses.replace(raw, data=dump_json(natives[number])))
+            again = self.redact(msgspec.structs.replace(raw, data=dump_json(natives[number])))
             fields = {name: getattr(again, name) for name in MaskedRecord.__slots__[1:]}
             masks = Counter(again.masks)
             masks.update(JOINED)
-            out[number] = _mint(**fields | {"digest": masked[number].digest, "masks": dict(masks)})
+            out[number] = mint(**fields | {"digest": masked[number].digest, "masks": dict(masks)})
         return out
 
     def _unmasked(self, raw: RawRecord, record: MaskedRecord) -> dict[str, Any] | None:
@@ -244,7 +192,7 @@ class Redactor:
             native = load_json(masked.body)
         except (ChildError, ValueError):
             return self._stub(raw, _measured(place, raw.start, raw.end))
-        return _mint(
+        return mint(
             agent=raw.agent,
             source=self.path(raw.source),
             start=raw.start,
@@ -265,7 +213,7 @@ class Redactor:
         """What stands for a record that is not kept."""
         size, digest = too_large
         counts: Counter[str] = Counter()
-        return _mint(
+        return mint(
             agent=raw.agent,
             source=self.path(raw.source),
             start=raw.start,
@@ -292,7 +240,7 @@ class Redactor:
         fields = {name: getattr(record, name) for name in MaskedRecord.__slots__[1:]}
         fields["companions"] = {k: self._opaque(v, counts) for k, v in files.items()}
         fields["masks"] = dict(counts)
-        return _mint(**fields)
+        return mint(**fields)
 
     def redact_any(self, raw: RawRecord) -> MaskedRecord:
         """By `redact`, or by `redact_file` when the bytes are left in the file."""
@@ -316,7 +264,7 @@ class Redactor:
         off = unmasking_redactor(self._secret)
         record = off.redact(raw, whole=whole) if path is None else off.redact_file(raw, path)
         fields = {name: getattr(record, name) for name in MaskedRecord.__slots__[1:]}
-        return _mint(**fields | {"rule_set": self.rule_set, "source": self.path(raw.source)})
+        return mint(**fields | {"rule_set": self.rule_set, "source": self.path(raw.source)})
 
     def text(self, text: str) -> str:
         """A single string, masked: a path, branch, host or error text."""
@@ -384,58 +332,6 @@ class Redactor:
         self._known.update((key, self._names.meaning(key)) for key in keys if len(key) <= 64)
 
 
-def load_redactor(
-    secret: bytes,
-    *,
-    cache_dir: Path | None = None,
-    engine: str | None = None,
-    custom: CustomRules | None = None,
-) -> Redactor:
-    """A redactor with all rules, and a person's own.
-
-    RedactionError when it cannot be had, SettingsError when that is for the person's rules: nothing
-    passes then.
-    """
-    rules = load_rules()
-    own = Custom(custom) if custom else None
-    if own is not None and custom is not None:
-        _check_names(rules, custom)
-        rules = tuple(rule for rule in rules if rule.name not in own.off)
-    version = rule_set_version(rules)
-    opened = open_engine(rules, version, name=engine, cache_dir=cache_dir)
-    if custom:
-        version = custom_version(version, custom.packed())
-    scanner = Scanner(rules, opened, Fingerprinter(secret), own)
-    return Redactor(scanner, version, secret, cache_dir)
-
-
-def redactor_of(order: Mapping[str, Any], secret: bytes) -> Redactor | None:
-    """What a process of ours masks with, by its order; None when its rules are others."""
-    cache, custom = order["cache_dir"], order["custom"]
-    redactor = load_redactor(
-        secret,
-        engine=order["engine"],
-        cache_dir=Path(cache) if cache else None,
-        custom=CustomRules.unpacked(custom) if custom else None,
-    )
-    return redactor if redactor.rule_set == order["rule_set"] else None
-
-
-def _check_names(rules: Sequence[Rule], custom: CustomRules) -> None:
-    """A rule that is switched off must be one, and two must not share a name."""
-    ours = {rule.name for rule in rules} | set(FIELD_KINDS)
-    own = {rule.name for rule in custom.rules}
-    for name in sorted(own & ours):
-        raise SettingsError(
-            f"the redaction rule {name!r} has the name of one of ours", hint="Give it another name"
-        )
-    for name in custom.allow_rules:
-        if name not in ours | own:
-            close = get_close_matches(name, ours | own, n=1)
-            hint = f"Did you mean {close[0]}?" if close else "A mask names its rule"
-            raise SettingsError(f"redaction.allow.rules: no rule {name!r}", hint=hint)
-
-
 def _measured(path: Path, start: int, end: int) -> tuple[int, str]:
     """Size and digest of a range, read piece by piece."""
     digest, left = blake2b(digest_size=16), end - start
@@ -448,6 +344,3 @@ def _measured(path: Path, start: int, end: int) -> tuple[int, str]:
     except OSError as error:
         raise RedactionError(f"a large record cannot be read: {error.strerror}") from error
     return end - start, digest.hexdigest()
-
-
-__all__ = ["MaskedRecord", "Part", "Redactor", "load_redactor", "require_masked"]

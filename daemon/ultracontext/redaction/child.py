@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ultracontext.model import RawRecord
-from ultracontext.redaction.boundary import redactor_of
 from ultracontext.redaction.large import Masked, order_of, write_answer
+from ultracontext.redaction.loading import redactor_of
 
 MEMORY_BYTES = 6 << 30
 

@@ -13,6 +13,9 @@ from ultracontext.redaction.rules import Rule
 MASK = re.compile(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
 MASK_HEAD = b"[redacted:"
 
+GAP = b"\n\0\n"
+"""Stands between texts that are scanned together."""
+
 _LONG_LINE = 1 << 16
 _MARGIN = 1 << 13
 """Longer than any match of a rule that stays in one line."""
@@ -73,14 +76,20 @@ def _union(a: Span, b: Span) -> Span:
 def _ranges(
     rules: Sequence[Rule], data: bytes, candidates: Iterable[Candidate]
 ) -> dict[int, list[tuple[int, int]]]:
-    """What to search for each rule: the lines that hold a candidate, each once."""
+    """What to search for each rule: the lines that hold a candidate, each once.
+
+    No match eats into the next text.
+    """
     found: dict[int, list[tuple[int, int]]] = {}
     start, end = 0, -1
+    text = (0, 0)
     for position, number in sorted((position, number) for number, position in candidates):
         if number == BASE64:
             continue
         if rules[number].many_lines:
-            low, high = max(0, position - _FAR), position + _FAR
+            if position >= text[1]:
+                text = _text_around(data, position)
+            low, high = max(text[0], position - _FAR), min(text[1], position + _FAR)
         else:
             if not start <= position <= end:
                 start = data.rfind(b"\n", 0, position) + 1
@@ -95,6 +104,12 @@ def _ranges(
         elif ranges[-1][1] < high:
             ranges[-1] = (ranges[-1][0], high)
     return found
+
+
+def _text_around(data: bytes, position: int) -> tuple[int, int]:
+    """Begin and end of the text that holds a place."""
+    before, after = data.rfind(GAP, 0, position), data.find(GAP, position)
+    return before + len(GAP) if before >= 0 else 0, after if after >= 0 else len(data)
 
 
 def _blank(match: re.Match[bytes]) -> bytes:

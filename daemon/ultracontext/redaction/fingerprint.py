@@ -57,10 +57,12 @@ class Fingerprinter:
 
     def record(self, data: bytes, companions: Mapping[str, bytes]) -> bytes:
         """16 bytes over an unmasked record and the files that belong to it."""
+        return self.over(blake2b(data, digest_size=16).digest(), companions)
+
+    def over(self, content: bytes, companions: Mapping[str, bytes]) -> bytes:
+        """The same from the record's plain digest, where that is at hand."""
         digest = self._record.copy()
-        digest.update(data)
-        if not companions:
-            return digest.digest()
+        digest.update(content)
         for name in sorted(companions):
             framed = name.encode("utf-8", "surrogatepass")
             body = companions[name]

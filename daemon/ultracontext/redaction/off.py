@@ -11,9 +11,10 @@ from pathlib import Path
 
 from ultracontext.errors import RedactionError
 from ultracontext.model import RawRecord
-from ultracontext.redaction.boundary import MaskedRecord, Redactor
+from ultracontext.redaction.boundary import Redactor
 from ultracontext.redaction.engine import Candidate
 from ultracontext.redaction.fingerprint import Fingerprinter
+from ultracontext.redaction.minted import MaskedRecord
 from ultracontext.redaction.scan import Scanner
 
 NO_RULES = 0

@@ -185,6 +185,9 @@ class SpaceStore(Protocol):
     def known_events(self, ids: Sequence[EventId]) -> dict[EventId, KnownEvent]:
         """The dedup table answers first, the nodes for what it does not know."""
 
+    def knows_any(self, head: bytes) -> bool:
+        """Whether the id of any known event begins with these bytes."""
+
     def position_of(self, event: EventId) -> int | None:
         """Place of a captured node in its context, None if there is no such node."""
 

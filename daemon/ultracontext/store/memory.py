@@ -155,6 +155,10 @@ class MemorySpaceStore:
             self._hits += sum(name in self._dedup for name in dict.fromkeys(ids))
             return found
 
+    def knows_any(self, head: bytes) -> bool:
+        with self._lock:
+            return any(name.startswith(head) for name in (*self._dedup, *self._events))
+
     def position_of(self, event: EventId) -> int | None:
         found = self._events.get(event)
         return None if found is None else found[1]

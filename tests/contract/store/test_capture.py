@@ -60,6 +60,17 @@ def test_known_events_with_and_without_dedup_rows(space: SpaceStore, make: Any) 
     assert space.known_events([]) == {}
 
 
+def test_any_known_event_by_its_head(space: SpaceStore, make: Any) -> None:
+    event = make.event(0)
+    assert not space.knows_any(event.event_id[:4])
+    make.append(space, event)
+    assert space.knows_any(event.event_id[:4])
+    assert space.knows_any(event.event_id)
+    assert not space.knows_any(bytes(255 - byte for byte in event.event_id[:4]))
+    space.purge_dedup(older_than=make.now + timedelta(days=1), now=make.now)
+    assert space.knows_any(event.event_id[:4])
+
+
 def test_dedup_status(space: SpaceStore, make: Any) -> None:
     assert space.dedup_status().purged_at is None
     events = [make.event(i) for i in range(5)]

@@ -109,7 +109,8 @@ class ClaudeReader:
     def _base(self, native: dict[str, Any], uuid: str) -> dict[str, Any]:
         """Metadata that all messages of a chain record share."""
         base: dict[str, Any] = {"uuid": uuid}
-        parent = identifier(native.get("parentUuid"))
+        said = native.get("parentUuid")
+        parent = said if said == self._last else identifier(said)
         if parent is not None:
             if parent != self._last:
                 base[PARENT] = parent

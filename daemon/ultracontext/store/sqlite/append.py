@@ -94,7 +94,6 @@ class Append:
         first, entry, new = root.next_position, self.spaces.next_log, 0
         self.spaces.next_log += 1
         places: dict[EventId, int] = {}
-        ref, version, space = root.ref, root.version, self.space
         for event in events:
             if event.revision and (place := self._place(root, event, places)) is not None:
                 self._revise(root, event, place)
@@ -102,25 +101,12 @@ class Append:
             position = first + new
             new += 1
             places[event.event_id] = position
-            row, root.tail = self._row(root, event, position, root.tail)
-            self.rows.append(
-                (
-                    space,
-                    ref,
-                    position,
-                    version,
-                    event.revision,
-                    event.event_id,
-                    event.first,
-                    entry,
-                    *row,
-                )
-            )
+            self._add(root, event, position, entry, root.tail)
         root.next_position = first + new
         root.grow(events)
         root.loose = self.blocks.close()
         if new:
-            self.log.append((space, entry, ref, "append", first, new, self.now_ms))
+            self.log.append((self.space, entry, root.ref, "append", first, new, self.now_ms))
 
     def _place(self, root: roots.Root, event: Event, places: dict[EventId, int]) -> int | None:
         """Position of the record that this is a revision of; None when it is not here."""
@@ -137,20 +123,9 @@ class Append:
     def _revise(self, root: roots.Root, event: Event, position: int) -> None:
         entry = self.spaces.next_log
         self.spaces.next_log += 1
-        row, _ = self._row(root, event, position, self._replaced_chain(root, position))
-        self.rows.append(
-            (
-                self.space,
-                root.ref,
-                position,
-                root.version,
-                event.revision,
-                event.event_id,
-                event.first,
-                entry,
-                *row,
-            )
-        )
+        tail = root.tail
+        self._add(root, event, position, entry, self._replaced_chain(root, position))
+        root.tail = tail
         self.log.append((self.space, entry, root.ref, "revise", position, 1, self.now_ms))
         self.revised.append((self.space, root.ref, position, root.version))
 
@@ -166,37 +141,32 @@ class Append:
         ).fetchone()
         return bytes(found[0] or b"") if found else b""
 
-    def _row(
-        self, root: roots.Root, event: Event, position: int, tail: bytes
-    ) -> tuple[tuple[Any, ...], bytes]:
-        """Columns from `source` on, and the node's link."""
+    def _add(self, root: roots.Root, event: Event, position: int, entry: int, tail: bytes) -> None:
+        """A row; its link becomes the tail of the context."""
         record = require_masked(event.record)
-        opaque = record.text is not None
-        body = encode_text(record.text) if record.text is not None else record.body
+        text, time_ms = record.text, sane_time(event.time_ms)
+        body = record.body if text is None else encode_text(text)
         extra = extras.of(record)
+        content = record.content
         if extra is not None:
             extras.keep(self.connection, self.space, event.event_id, record)
+            content = None
         if record.masks:
-            time_ms = sane_time(event.time_ms)
             self.marks.add(root.ref, in_record(record), self.now_ms if time_ms is None else time_ms)
-        content = content_digest(body, extra)
-        chain = blake2b(tail + content, digest_size=DIGEST_BYTES).digest()
-        kind = self.kinds.ref(self.connection, (event.kind, event.role, words(event.event_type)))
-        return (
-            event.source_id,
-            record.start,
-            record.end - record.start,
-            event.ordinal,
-            kind,
-            column(event.call_id),
-            sane_time(event.time_ms),
-            record.rule_set,
-            opaque,
-            *self.blocks.add(root.ref, position, body),
-            record.digest,
-            chain,
-            extras.squeezed(extra),
-        ), chain
+        if content is None:
+            content = content_digest(body, extra)
+        root.tail = blake2b(tail + content, digest_size=DIGEST_BYTES).digest()
+        block, place, size = self.blocks.add(root.ref, position, body)
+        self.rows.append(
+            (
+                self.space, root.ref, position, root.version, event.revision, event.event_id,
+                event.first, entry, event.source_id, record.start, record.end - record.start,
+                event.ordinal,
+                self.kinds.ref(self.connection, (event.kind, event.role, words(event.event_type))),
+                column(event.call_id), time_ms, record.rule_set, text is not None, block, place,
+                size, record.digest, root.tail, extras.squeezed(extra),
+            )
+        )  # fmt: skip
 
     def _insert(self, events: Sequence[Event]) -> None:
         self.connection.executemany(INSERT_NODE, self.rows)

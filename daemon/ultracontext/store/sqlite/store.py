@@ -156,6 +156,10 @@ class SqliteSpaceStore:
             self._hits += hits
             return found
 
+    def knows_any(self, head: bytes) -> bool:
+        with (self._maybe_writer or self._reader).reading() as connection:
+            return dedup.knows_any(connection, self.space, head)
+
     def position_of(self, event: EventId) -> int | None:
         with (self._maybe_writer or self._reader).reading() as connection:
             found = connection.execute(
