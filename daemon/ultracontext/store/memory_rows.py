@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from ultracontext.chain import BUCKET, Remask, shown
+from ultracontext.model import captured_context_id
 from ultracontext.store.base import StoredNode
 from ultracontext.store.contexts import Tombstone
 from ultracontext.store.history.listing import label_of
@@ -138,7 +139,8 @@ class MemoryRows:
         found = []
         for table in self.tables.values():
             origin = origin_of(table.root)
-            if origin is not None and origin.fork.source == context_id:
+            parent = origin.fork.source if origin is not None else _forked_from(table.root)
+            if parent == context_id:
                 found.append(msgspec.structs.replace(table.root))
         return sorted(found, key=lambda root: (root.created_ms, root.context_id))
 
@@ -290,6 +292,9 @@ class MemoryRows:
     def remasks(self, root: Root) -> list[Remask]:
         return []
 
+    def add_remasks(self, root: Root, remasks: Sequence[Remask]) -> None:
+        """There are none."""
+
     # names
     def operation(self, context_id: str, operation_id: str) -> tuple[bytes, bytes] | None:
         table = self.tables.get(context_id)
@@ -325,6 +330,14 @@ class MemoryRows:
 
     def read_again(self, context_id: str) -> None:
         self.again.append(context_id)
+
+
+def _forked_from(root: Root) -> str | None:
+    """The session that an agent forked this one from."""
+    facts = root.facts
+    if facts is None or facts.relation != "fork" or not facts.parent_session:
+        return None
+    return captured_context_id(root.agent or "", facts.parent_session)
 
 
 def _known_labels(root: Root) -> dict[str, str]:

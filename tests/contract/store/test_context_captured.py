@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from context_writer import Writer, message, to
 
-from ultracontext.model import ContextId, captured_context_id, message_id
+from ultracontext.model import ContextId, SessionFacts, captured_context_id, message_id
 from ultracontext.redaction import Redactor
-from ultracontext.store import SpaceStore
+from ultracontext.store import FactsUpdate, SpaceStore
 from ultracontext.store.base import MESSAGE_KIND
 from ultracontext.store.session import read_session
 
@@ -137,3 +137,30 @@ def test_sessions_show_what_was_put_in_by_hand(captured: Writer, redactor: Redac
     assert shown == [("user", "edited by hand"), ("assistant", "appended by hand")]
     assert "whole" not in str(session.messages)
     assert "first" not in str([m.text for m in session.messages])
+
+
+def test_what_an_agent_forked_counts_as_a_fork(
+    captured: Writer, make: Any, space: SpaceStore
+) -> None:
+    facts = SessionFacts(relation="fork", parent_session="s1")
+    make.append(space, make.event(0, session="s2", source_id=2))
+    update = FactsUpdate(agent="claude", session_id="s2", facts=facts)
+    name = captured_context_id("claude", "s2")
+    space.save_facts([update], nodes={name: 1})
+    assert [info.context_id for info in space.forks(NAME)] == [name]
+    done = captured.wipe(NAME, forks=True)
+    assert done.contexts == [NAME, name]
+    assert space.contexts(limit=0) == []
+
+
+def test_newer_rules_leave_what_programs_gave_as_it_is(
+    captured: Writer, redactor: Redactor
+) -> None:
+    captured.append(NAME, message({"content": "kept"}, rule_set=1), message({"content": "plain"}))
+    fork = captured.fork(NAME)
+    for _ in captured.space.remask(redactor):
+        pass
+    for name in (NAME, fork):
+        assert [c.get("content") for c in contents(captured, name)][-2:] == ["kept", "plain"]
+        assert captured.space.verify(name).sound
+    assert captured.space.behind(redactor.rule_set) == 0

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
-from ultracontext.chain import Seal, dump_json, head_link, load_json, shown
+from ultracontext.chain import (
+    Remask,
+    Seal,
+    dump_json,
+    head_link,
+    load_json,
+    remask_link,
+    shown,
+)
 from ultracontext.errors import ConflictError, SourceNotFoundError
 from ultracontext.model import ContextId
 from ultracontext.store.contexts import Appended, AppendedMessage, Created, Fork, Update
 from ultracontext.store.history.listing import label_of, metadata_of, plain
 from ultracontext.store.history.message import CONTEXT_ID, name_of
 from ultracontext.store.history.reading import message_at
-from ultracontext.store.history.rows import Head, Root, Rows
+from ultracontext.store.history.rows import Head, Root, Rows, copied_id
 from ultracontext.store.history.selection import Origin, origin_of, places_of, select
 from ultracontext.store.history.writing import Writing, head_facts, new_id, request_digest
 from ultracontext.store.values import moment
@@ -111,6 +120,7 @@ class Making:
             until = chosen.places.position_of(origin.at) + 1
         count = rows.copy_rows(source, root, version=chosen.version, until=until)
         root.nodes = root.next_position = root.copied = count
+        rows.add_remasks(root, carried(rows.remasks(source), root.context_id))
         seal = Seal(root.context_id)
         for chain in rows.links(root, count):
             seal.add(chain)
@@ -131,6 +141,20 @@ class Making:
         )
         head.digest = head_link(b"", head_facts(root.context_id, head), root.tail, ())
         rows.add_head(root, head)
+
+
+def carried(remasks: Sequence[Remask], context_id: str) -> list[Remask]:
+    """What was recorded of the source's re-masking, for the copies: they are as it left them."""
+    made: list[Remask] = []
+    previous = b""
+    for found in remasks:
+        name = copied_id(context_id, found.event_id)
+        previous = remask_link(
+            previous, event_id=name, rule_set=found.rule_set, before=found.before,
+            after=found.after,
+        )  # fmt: skip
+        made.append(replace(found, event_id=name, chain=previous))
+    return made
 
 
 def created(root: Root, *, duplicate: bool = False) -> Created:

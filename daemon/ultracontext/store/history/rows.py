@@ -149,7 +149,8 @@ class Rows(Protocol):
         labels too (`source`, `session_id`, `project_path`)."""
 
     def children(self, context_id: str) -> list[Root]:
-        """Contexts whose `origin` names it, oldest first."""
+        """Contexts whose `origin` names it, and captured sessions that their agent forked from it,
+        oldest first."""
 
     # heads
     def head(self, root: Root, version: int) -> Head | None: ...
@@ -207,6 +208,8 @@ class Rows(Protocol):
         """Positions in [first, until) that a version shows, ascending."""
 
     def remasks(self, root: Root) -> list[Remask]: ...
+    def add_remasks(self, root: Root, remasks: Sequence[Remask]) -> None:
+        """Those of a new context, from number 0 on."""
 
     # names
     def operation(self, context_id: str, operation_id: str) -> tuple[bytes, bytes] | None:

@@ -244,6 +244,21 @@ class PostgresRows:
             for name, rules, before, after, chain in rows.fetchall()
         ]
 
+    def add_remasks(self, root: Root, remasks: Sequence[Remask]) -> None:
+        self._many(
+            "INSERT INTO remasks (space, context_id, number, event_id, rule_set, before, after,"
+            " chain) VALUES (%(space)s, %(name)s, %(number)s, %(event)s, %(rules)s, %(before)s,"
+            " %(after)s, %(chain)s)",
+            [
+                {
+                    "name": root.ref, "number": number, "event": found.event_id,
+                    "rules": found.rule_set, "before": found.before, "after": found.after,
+                    "chain": found.chain,
+                }
+                for number, found in enumerate(remasks)
+            ],
+        )  # fmt: skip
+
     # names
     def operation(self, context_id: str, operation_id: str) -> tuple[bytes, bytes] | None:
         return self._run(

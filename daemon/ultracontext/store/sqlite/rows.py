@@ -19,7 +19,7 @@ from ultracontext.store.sqlite.blocks import BlockReader, BlockWriter
 from ultracontext.store.sqlite.bodies import Bodies
 from ultracontext.store.sqlite.names import Kinds
 from ultracontext.store.sqlite.nodes import NodeReader
-from ultracontext.store.sqlite.remasking import remasks_of
+from ultracontext.store.sqlite.remasking import PUT_REMASK, remasks_of
 from ultracontext.store.sqlite.roots import Counters
 from ultracontext.store.values import load_as, milliseconds, words
 
@@ -28,7 +28,10 @@ ROOT = (
     " removed, coalesce(tail, x''), metadata, facts, created_ms, updated_ms, written_ms"
     " FROM contexts WHERE space = :space"
 )
-CHILDREN = ROOT + " AND parent_id = :name AND origin IS NOT NULL ORDER BY created_ms, context_id"
+CHILDREN = (
+    ROOT + " AND parent_id = :name AND (origin IS NOT NULL OR relation = 'fork')"
+    " ORDER BY created_ms, context_id"
+)
 ADD_ROOT = (
     "INSERT INTO contexts (space, context_id, ref, agent, metadata, created_ms, updated_ms,"
     " stored_ms, written_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -424,6 +427,18 @@ class SqliteRows:
 
     def remasks(self, root: Root) -> list[Remask]:
         return remasks_of(self.connection, self.space, root.context_id)
+
+    def add_remasks(self, root: Root, remasks: Sequence[Remask]) -> None:
+        self.connection.executemany(
+            PUT_REMASK,
+            [
+                (
+                    self.space, root.ref, number, found.event_id, found.rule_set, found.before,
+                    found.after, found.chain, root.written_ms,
+                )
+                for number, found in enumerate(remasks)
+            ],
+        )  # fmt: skip
 
     # names
     def operation(self, context_id: str, operation_id: str) -> tuple[bytes, bytes] | None:

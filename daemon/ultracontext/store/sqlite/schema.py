@@ -270,7 +270,7 @@ ALTER TABLE heads ADD COLUMN removed INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE nodes ADD COLUMN form INTEGER;
 ALTER TABLE nodes ADD COLUMN base BLOB;
 CREATE INDEX contexts_created ON contexts (space, created_ms, context_id);
-CREATE INDEX contexts_origin ON contexts (space, parent_id) WHERE origin IS NOT NULL;
+CREATE INDEX contexts_parent ON contexts (space, parent_id) WHERE parent_id IS NOT NULL;
 CREATE INDEX blocks_context ON blocks (space, context);
 CREATE INDEX part_users_event ON part_users (space, event_id);
 CREATE TABLE gaps (
