@@ -93,8 +93,8 @@ class LocalSessions:
         ]
 
     def secrets(self) -> list[dict[str, Any]]:
-        """Masks by secret: `{"kind", "fingerprint", "sessions", "count", "since", "until"}`, those
-        in most sessions first."""
+        """Masks by secret: `{"kind", "fingerprint", "sessions", "count", "since", "until", "met",
+        "contexts"}`, those in most sessions first; `met`: when each session met it last."""
         space = self._space()
         found: dict[tuple[str, str], dict[str, Any]] = {}
         for mark in space.marks() if space is not None else ():
@@ -108,6 +108,7 @@ class LocalSessions:
                     "count": 0,
                     "since": mark.first_at,
                     "until": mark.last_at,
+                    "met": [],
                     "contexts": [],
                 },
             )
@@ -115,6 +116,7 @@ class LocalSessions:
             row["count"] += mark.count
             row["since"] = min(row["since"], mark.first_at)
             row["until"] = max(row["until"], mark.last_at)
+            row["met"].append(mark.last_at)
             row["contexts"].append(mark.context_id)
         return sorted(found.values(), key=lambda row: (-row["sessions"], row["kind"]))
 

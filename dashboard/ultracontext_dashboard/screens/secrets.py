@@ -25,9 +25,9 @@ class Secrets(Page):
         found = await reading.run(reading.sessions.secrets)
         now = self.dashboard.now()
         table = Table.grid(padding=(0, 2))
-        for width in (26, 10, 9, 9, 12, 12):
+        for width in (20, 8, 8, 7, 10, 10):
             table.add_column(width=width)
-        heads = ("Kind", "Fingerprint", "Sessions", "Times", "First seen", "Last seen")
+        heads = ("Kind", "Digest", "Sessions", "Times", "First seen", "Last seen")
         table.add_row(*(Text(name, style="bold") for name in heads))
         for row in found[:MOST]:
             table.add_row(
