@@ -100,11 +100,7 @@ class Dashboard(App[int]):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """For Textual's own themes, which do not know ours."""
-        return {
-            "muted": "ansi_bright_black",
-            "row": "$primary-muted",
-            "row-focus": "$primary-muted",
-        }
+        return dict((DARK if self.current_theme.dark else LIGHT).variables)
 
     # ---- life --------------------------------------------------------------------------------
     def on_mount(self) -> None:

@@ -143,9 +143,10 @@ def _rows(body: Any, name: str) -> Iterable[Any]:
     return (row for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
 
 
-def target_line(target: Target) -> Text:
-    """`Codex 0.171.0      tested    real program, 2026-12-04`"""
-    line = Text(no_wrap=True, overflow="ellipsis")
+def target_line(target: Target, *, chosen: bool = False) -> Text:
+    """`● Codex 0.171.0      tested    real program, 2026-12-04`"""
+    sign = "●" if chosen else "-" if target.verdict == "refused" else "○"
+    line = Text(f"{sign} ", no_wrap=True, overflow="ellipsis")
     line.append(fit(one_line(f"{target.name} {target.version}"), 23) + " ")
     line.append(target.verdict.ljust(9), STYLES.get(target.verdict, ""))
     return line.append(target.reason, "dim")

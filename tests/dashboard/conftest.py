@@ -141,17 +141,9 @@ def make_app() -> MakeApp:
         home = Home(folder)
         paths = resolve_paths(home.env, folder)
         settings = load_settings(paths.config_file, home.env, flags={})
+        given = {"program": program(), "clock": lambda: NOW, "env": home.env, **more}
         return Dashboard(
-            Surroundings(
-                paths=paths,
-                settings=settings,
-                env=home.env,
-                home=folder,
-                folder=folder,
-                program=program(),
-                clock=lambda: NOW,
-                **more,
-            )
+            Surroundings(paths=paths, settings=settings, home=folder, folder=folder, **given)
         )
 
     return make

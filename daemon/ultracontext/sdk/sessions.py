@@ -70,14 +70,19 @@ class LocalSessions:
         return OpenSession(space, space.find(context_id), self.redactor)
 
     def as_of(self, context_id: str, version: int) -> list[Message]:
-        """The messages of an earlier version. Raises NotFoundError."""
+        """The messages of a version. Raises NotFoundError, also for an earlier one of a captured
+        session: the store keeps what changed, not yet a way to read the whole as it was."""
         from ultracontext.store.session import read_session
 
         space = self._space()
         if space is None:
             raise NotFoundError("nothing was captured yet")
         row = space.find(context_id)
-        del version  # until versions of captured sessions can be read
+        if version != row.version:
+            raise NotFoundError(
+                f"version {version} cannot be read: {row.version} is the newest",
+                hint="`d` on a version shows what it changed",
+            )
         return read_session(space, row, self.redactor).messages
 
     def places_looked_at(self) -> list[tuple[str, str, bool]]:

@@ -127,7 +127,11 @@ class Switch(ModalScreen[None]):
         else:
             shown.update("No agent to continue in is known.")
 
-    def on_option_list_option_highlighted(self) -> None:
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        listed = self.query_one("#targets", OptionList)
+        for index, target in enumerate(self._targets):
+            line = target_line(target, chosen=index == event.option_index)
+            listed.replace_option_prompt_at_index(index, line)
         self._plan()
 
     def on_input_changed(self) -> None:
