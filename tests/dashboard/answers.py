@@ -74,6 +74,17 @@ DIFF: dict[str, Any] = {
                  "after": {"role": "assistant", "content": {"text": "after"}}}],
     "added": [{"role": "user", "content": "one\ntwo"}],
 }  # fmt: skip
+SEARCH = [
+    {"context_id": "ctx_0", "agent": "claude", "project_path": "/home/dev/acme-api",
+     "role": "assistant", "timestamp": "2026-11-30T19:50:00Z",
+     "snippet": "the [retry] test fails because the clock is not pinned"},
+    {"context_id": "ctx_1", "agent": "codex", "project_path": "/home/dev/shop", "role": "user",
+     "timestamp": "2026-11-28T10:00:00Z", "snippet": "please retry the payment once"},
+]  # fmt: skip
+CONFIG = {
+    "capture.backfill": "all", "capture.watch": True, "capture.sweep": "30s", "remote.url": "",
+    "retention.days": 0, "redaction.enabled": True, "redaction.allow_paths": [],
+}  # fmt: skip
 
 SCRIPT = """
 import json, sys
@@ -106,7 +117,8 @@ class Answering:
         script = folder / "program.py"
         script.write_text(SCRIPT)
         answers = {"compat": COMPAT, "plan": PLAN, "handoff": HANDOFF, "refused": REFUSED,
-                   "context log": LOG, "context diff": DIFF}  # fmt: skip
+                   "context log": LOG, "search": SEARCH, "config": CONFIG,
+                   "context diff": DIFF}  # fmt: skip
         (folder / "answers.json").write_text(json.dumps(answers))
         self.program = (sys.executable, "-I", str(script))
 

@@ -20,7 +20,7 @@ from ultracontext.agents import known
 from ultracontext_dashboard import words
 from ultracontext_dashboard.library import moment
 from ultracontext_dashboard.screens.page import Page
-from ultracontext_dashboard.text import one_line
+from ultracontext_dashboard.text import one_line, tilde
 
 WINDOW_SECONDS = 60.0
 DAYS = 14
@@ -47,7 +47,7 @@ class Health(Page):
         parts: list[RenderableType] = [Text("")]
         parts += _problems(status, self.dashboard.daemon_error, self.dashboard.store_error)
         free = await asyncio.to_thread(free_bytes, self.dashboard.at.paths.store_file)
-        parts += [_capture(status, self._rate(status), free), Text("")]
+        parts += [_capture(status, self._rate(status), free, self.dashboard.at.home), Text("")]
         parts += [_agents(self.dashboard), Text("")]
         parts += [await self._masks(), Text("")]
         parts += [_keeping(self.dashboard)]
@@ -133,7 +133,7 @@ def free_bytes(path: Path) -> int | None:
 WATCHERS = {"events": "the system tells of changes", "polling": "files are looked at in turn"}
 
 
-def _capture(status: dict[str, Any], rate: float, free: int | None) -> RenderableType:
+def _capture(status: dict[str, Any], rate: float, free: int | None, home: object) -> RenderableType:
     capture = status.get("capture") or {}
     daemon = status.get("daemon") or {}
     store = status.get("store") or {}
@@ -162,7 +162,7 @@ def _capture(status: dict[str, Any], rate: float, free: int | None) -> Renderabl
         ("events", f"{stored}, {capture.get('duplicates', 0):,} read again"),
         ("sources", f"{capture.get('sources', 0):,}, {capture.get('active', 0)} active"),
         ("skipped", ", ".join(skipped) or "nothing"),
-        ("store", f"{size} in {store.get('path') or '-'}{room}"),
+        ("store", f"{size} in {tilde(store.get('path') or '-', home)}{room}"),
         ("dedup", f"{dedup.get('rows', 0):,} rows, {dedup.get('hits', 0):,} hits"),
         ("remote", f"{remote['url']}, lag {lag}{trouble}" if remote.get("url") else "here only"),
     ]

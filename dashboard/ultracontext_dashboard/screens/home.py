@@ -139,7 +139,11 @@ class Home(Screen[None]):
             return Text("Nothing matches. Escape shows all.")
         from ultracontext_dashboard.screens.first import first_words
 
-        return first_words(self.dashboard.places_looked_at(), self.dashboard.daemon_error)
+        return first_words(
+            self.dashboard.places_looked_at(),
+            self.dashboard.daemon_error,
+            home=self.dashboard.at.home,
+        )
 
     # ---- the preview -------------------------------------------------------------------------
     def on_session_list_selected(self, event: SessionList.Selected) -> None:
@@ -263,12 +267,12 @@ def heading(entry: Entry, now: datetime) -> Text:
     shown = Text(no_wrap=True, overflow="ellipsis")
     shown.append(one_line(str(row.get("title") or "(no title)")), "bold")
     facts = [
+        words.state_words(entry.doing, now),
         f"{row['agent']} {row.get('agent_version') or ''}".strip(),
         one_line(project_of(row)),
         one_line(str(row.get("git_branch") or "")),
         f"{row.get('messages') or 0} messages",
         f"{words.count_text(row.get('tokens') or 0)} tokens" if row.get("tokens") else "",
-        words.state_words(entry.doing, now),
     ]
     shown.append("\n" + " · ".join(fact for fact in facts if fact), "dim")
     return shown

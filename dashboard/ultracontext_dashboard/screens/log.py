@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ultracontext_dashboard.library import moment
 from ultracontext_dashboard.screens.page import Page
-from ultracontext_dashboard.text import one_line
+from ultracontext_dashboard.text import one_line, tilde
 
 MOST_BYTES = 200_000
 MOST_LINES = 500
@@ -33,7 +33,7 @@ class LogView(Page):
         follow = page.scroll_offset.y >= page.max_scroll_y - 1
         if follow:
             self.call_after_refresh(page.scroll_end, animate=False)
-        shown = Text(f"{path}\n", style="dim", no_wrap=False)
+        shown = Text(f"{tilde(path, self.dashboard.at.home)}\n", style="dim", no_wrap=False)
         for line in lines:
             text, style = told(line)
             shown.append(text + "\n", style)

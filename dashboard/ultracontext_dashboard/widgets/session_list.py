@@ -242,7 +242,7 @@ class SessionList(ScrollView, can_focus=True):
         expires = _expires(entry, self._now)
         tail = f" {expires}{fold}{tail} " if (expires or fold or tail) else " "
         room = max(0, width - used - len(tail) - (1 if expires else 0))
-        project_width = min(max(8, room // 4), 24) if room >= 40 else 0
+        project_width = min(max(10, room // 4), 24) if room >= 30 else 0
         if project_width:
             out.append(Segment(fit(one_line(project_of(entry.row)), project_width - 1) + " ", base))
         lead = ("  " * (line.depth - 1) + "└ " + f"{line.origin}: ") if line.depth else ""
