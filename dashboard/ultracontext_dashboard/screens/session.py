@@ -133,14 +133,14 @@ class SessionScreen(Screen[None]):
             self.query_one("#side-text", Static).update(text)
 
     # ---- actions -----------------------------------------------------------------------------
-    async def action_back(self) -> None:
+    def action_back(self) -> None:
         field = self.query_one("#find", Input)
         if field.has_class("shown"):
             field.remove_class("shown")
             self.query_one(Conversation).search("")
             self.query_one(Conversation).focus()
             return
-        await self.dismiss()
+        self.dismiss()
 
     def action_find(self) -> None:
         field = self.query_one("#find", Input)

@@ -195,13 +195,13 @@ class Switch(ModalScreen[None]):
         self.query_one("#targets").focus()
         return True
 
-    async def action_back(self) -> None:
+    def action_back(self) -> None:
         if self._left_field():
             return
         if self._busy:
             self._tell(f"{self._busy}: wait until it ends", bad=True)
             return
-        await self.dismiss()
+        self.dismiss()
 
     # ---- doing it ----------------------------------------------------------------------------
     def action_open(self) -> None:

@@ -76,11 +76,11 @@ class Versions(ModalScreen[None]):
             if self._diff_first:
                 self.action_diff()
 
-    async def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         from ultracontext_dashboard.screens.session import SessionScreen
 
         version = int(self._versions[event.option_index].get("version", 0))
-        await self.dismiss()
+        self.dismiss()
         self.dashboard.push(SessionScreen(self._entry.context_id, version=version))
 
     @work(exclusive=True, exit_on_error=False, group="diff")
