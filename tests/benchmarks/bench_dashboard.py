@@ -32,6 +32,13 @@ NOW = datetime.now(UTC)
 AGENTS = ("claude", "codex", "gemini", "openclaw", "cursor")
 
 
+KEYS = (
+    ("down", "list", "action_move"), ("down", "list", "action_move"), ("z", "home", "action_lines"),
+    ("up", "list", "action_move"), ("g", "home", "action_group"), ("o", "home", "action_sort"),
+)  # fmt: skip
+"""Key, who acts on it, by which method."""
+
+
 class Told(Feed):
     """A daemon that tells `rate` commits a second, spread over `busy` sessions."""
 
@@ -111,12 +118,12 @@ async def measure(seconds: float, rate: float, flood: int) -> dict[str, Any]:
         async with app.run_test(size=(140, 40)) as pilot:
             while not app.loaded:
                 await pilot.pause(0.05)
-            found = await live(app, feed, pilot, seconds)
+            found = await live(app, feed, seconds)
             found["memory_growth_kb"] = await flooded(app, feed, flood)
             return found
 
 
-async def live(app: Dashboard, feed: Told, pilot: Any, seconds: float) -> dict[str, Any]:
+async def live(app: Dashboard, feed: Told, seconds: float) -> dict[str, Any]:
     listed = app.screen.query_one(SessionList)
     draws: list[float] = []
     lag: list[float] = []
@@ -134,13 +141,14 @@ async def live(app: Dashboard, feed: Told, pilot: Any, seconds: float) -> dict[s
     listed.show = shown  # type: ignore[method-assign]
     feed.limit = 1 << 60
     keys: list[float] = []
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        for key in ("down", "down", "up", "g", "g", "o"):
-            begun = time.perf_counter()
-            await pilot.press(key)
-            keys.append(time.perf_counter() - begun)
-        await asyncio.sleep(0.05)
+    spent, begun = time.process_time(), time.perf_counter()
+    while time.perf_counter() - begun < seconds:
+        for key, owner, action in KEYS:
+            where = listed if owner == "list" else app.screen
+            keys.append(await pressed(app, key, where, action))
+            await asyncio.sleep(0.05)
+    wall = time.perf_counter() - begun
+    cpu = (time.process_time() - spent) / wall
     feed.limit = 0
     listed.show = show  # type: ignore[method-assign]
     per_second: dict[int, int] = {}
@@ -150,7 +158,27 @@ async def live(app: Dashboard, feed: Told, pilot: Any, seconds: float) -> dict[s
         "keys": len(keys), "key_p50_ms": ms(keys, 50), "key_p99_ms": ms(keys, 99),
         "events": feed.count, "event_p50_ms": ms(lag, 50), "event_p99_ms": ms(lag, 99),
         "updates_per_second": round(statistics.mean(per_second.values()), 1),
+        "most_updates_per_second": max(per_second.values()),
+        "events_per_second": round(feed.count / wall), "cpu_share": round(cpu, 2),
     }  # fmt: skip
+
+
+async def pressed(app: Dashboard, key: str, where: Any, action: str) -> float:
+    """Seconds from the key until the frame after its action was composed."""
+    done = asyncio.Event()
+    original = getattr(where, action)
+
+    def acted(*given: Any) -> None:
+        original(*given)
+        where.call_after_refresh(done.set)
+
+    setattr(where, action, acted)
+    begun = time.perf_counter()
+    app.simulate_key(key)
+    async with asyncio.timeout(20):
+        await done.wait()
+    setattr(where, action, original)
+    return time.perf_counter() - begun
 
 
 async def flooded(app: Dashboard, feed: Told, flood: int) -> int:

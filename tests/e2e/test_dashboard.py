@@ -84,8 +84,9 @@ def test_demo_is_watched_read_and_left(terminal: Terminal) -> None:
     terminal.keys("S")
     terminal.shows("no problems")
     terminal.keys("Escape")
+    terminal.shows("enter open")
     terminal.run("resize-window", "-x", "60", "-y", "20")
-    narrow = terminal.until(lambda s: "Lineage" not in s and "upload-service" not in s[:130])
+    narrow = terminal.until(lambda s: "│" not in s and "enter open" in s)
     assert max(len(line) for line in narrow.splitlines()) <= 60
     terminal.keys("q")
     terminal.shows("left with 0")

@@ -112,7 +112,7 @@ class Home(Screen[None]):
         now = self.dashboard.now()
         lines = arrange(entries, self.view)
         self.query_one(SessionList).show(lines, now, monotonic())
-        self.query_one("#tabs", Static).update(self._tabs(entries))
+        self.query_one("#tabs", Static).update(self._tabs(entries), layout=False)
         self.set_class(self.dashboard.loaded and not lines, "nothing")
         if self.dashboard.loaded and not lines:
             self.query_one("#empty", Static).update(self._nothing(entries))

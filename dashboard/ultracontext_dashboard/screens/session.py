@@ -124,7 +124,7 @@ class SessionScreen(Screen[None]):
         end = " · ".join(right) + " "
         line.truncate(max(10, self.size.width - len(end) - 1), overflow="ellipsis")
         line.append(" " * max(1, self.size.width - line.cell_len - len(end)) + end)
-        self.query_one("#top", Static).update(line)
+        self.query_one("#top", Static).update(line, layout=False)
 
     def _side(self) -> None:
         entry = self.entry

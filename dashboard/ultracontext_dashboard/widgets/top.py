@@ -25,7 +25,7 @@ class Top(Static):
 
     def _draw(self) -> None:
         app: Any = self.app
-        self.update(health_line(app, self.size.width))
+        self.update(health_line(app, self.size.width), layout=False)
 
     def on_resize(self) -> None:
         self._draw()
@@ -108,10 +108,9 @@ def health_line(app: Any, width: int) -> Text:
     line.append(f"{sign} {told}", style)
     now = app.now()
     live = sum(entry.doing.state == "running" for entry in app.entries.values())
-    today = sum(
-        entry.updated is not None and entry.updated.astimezone().date() == now.astimezone().date()
-        for entry in app.entries.values()
-    )
+    midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+    times = (entry.updated for entry in app.entries.values())
+    today = sum(when is not None and when >= midnight for when in times)
     masked = (app.status.get("capture") or {}).get("masked")
     facts = [f"{live} live", f"{today} today"]
     if isinstance(masked, int):
