@@ -76,6 +76,8 @@ def test_demo_is_watched_read_and_left(terminal: Terminal) -> None:
     terminal.start(program("demo", "--pause", "0.1"), 120, 36)
     shown = terminal.until(lambda s: "● capturing" in s and "upload-service" in s)
     assert "claude" in shown
+    terminal.keys("/", "claude", "Enter")
+    terminal.shows("/ claude")
     terminal.keys("Enter")
     terminal.shows("Lineage")
     terminal.shows("[redacted:github-token:")
