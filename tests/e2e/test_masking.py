@@ -28,10 +28,10 @@ KEY = (
 OLDER = """
 import sys
 sys.path[:0] = {support!r}
-import ultracontext.redaction.boundary as boundary
+import ultracontext.redaction.loading as loading
 from ultracontext.redaction.rules import load_rules
 rules = tuple(r for r in load_rules() if r.name not in ("gitlab-token", "github-token"))
-boundary.load_rules = lambda *_: rules
+loading.load_rules = lambda *_: rules
 import ultracontext.redaction.opening as masking
 masking._remember = lambda *_: None  # an older program has other files
 from ultracontext.cli.main import run
@@ -228,14 +228,14 @@ def test_killed_while_masking_again_it_goes_on(person: Person, step: str) -> Non
 
 BROKEN = """
 import sys, pathlib
-import ultracontext.redaction.boundary as boundary
+import ultracontext.redaction.loading as loading
 from ultracontext.errors import RedactionError
-mark, real = pathlib.Path({mark!r}), boundary.load_rules
+mark, real = pathlib.Path({mark!r}), loading.load_rules
 def load_rules(*arguments):
     if mark.exists():
         raise RedactionError("the redaction rules in ai.tsv do not load", hint="Install it again")
     return real(*arguments)
-boundary.load_rules = load_rules
+loading.load_rules = load_rules
 from ultracontext.cli.main import run
 sys.exit(run(sys.argv[1:]))
 """

@@ -37,6 +37,10 @@ def split_lines(chunk: bytes, start: int) -> Iterator[tuple[int, int, bytes]]:
     lines.pop()
     for line in lines:
         end = place + len(line) + 1
+        if line[:1] == b"{" and line[-1:] == b"}":
+            yield place, end, line
+            place = end
+            continue
         data = line[:-1] if line.endswith(b"\r") else line
         if place == 0 and data.startswith(BOM):
             data = data[3:]

@@ -22,6 +22,7 @@ from ultracontext.capture.places import (
     read_at,
 )
 from ultracontext.formats import AgentSpec, Assigner, Engine, SourceFacts
+from ultracontext.redaction import Frame
 from ultracontext.store.base import Checkpoint
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from ultracontext.capture.tail import LongLine, Stream
 
 TAIL_BYTES = 64
+FRAME = "frame"
+"""Where a checkpoint's state keeps what is open."""
+
 VERIFY_BYTES = 8 << 20
 
 
@@ -72,12 +76,9 @@ class Source:
     look: Look
     saved: Checkpoint
     position: int
-    """How far the file is read. Records before it may still be on their way to the batch."""
+    """How far the file is read; the records before it are in the batch or in the store."""
     ordinal: int
     branch: str | None
-    done: int = 0
-    """How far the records are in the batch: what a checkpoint may say."""
-    done_prefix: bytes = b""
     skip_until: int = 0
     """Bytes before it lay there at the first start and are left out."""
     assigner: Assigner | None = None
@@ -95,6 +96,8 @@ class Source:
     stored: bool = False
     """Whether the store has a row of this source."""
     dirty: bool = False
+    edited: bool = False
+    """The last new record was a changed one; changes right behind each other are one."""
     seen: Look | None = None
     """The file as of the last look that found nothing left to do."""
     sweep: int = 0
@@ -110,14 +113,17 @@ class Source:
     pinned: bool = False
     """Records between `saved` and here wait for an answer: the checkpoint stays."""
     state: Mapping[str, Any] = field(default_factory=dict)
+    frame: Frame | None = None
+    """A framed secret whose end has not come; saved as `frame` beside the assigner's state."""
 
     def rewind(self) -> None:
         """Back to the begin: the content changed. Ids make the second reading harmless."""
-        self.position = self.done = self.ordinal = self.scanned = 0
-        self.done_prefix = b""
+        self.edited = False
+        self.position = self.ordinal = self.scanned = 0
         self.long_line = self.stream = self.rows = None
         self.assigner = None
         self.state = {}
+        self.frame = None
         self.prefix = None
         self.tail = b""
         self.branch = None
@@ -126,9 +132,9 @@ class Source:
 
     def restore(self) -> None:
         """Back to what is stored, after a commit that failed."""
-        self.position = self.done = self.saved.position
-        self.ordinal, self.done_prefix = self.saved.ordinal, self.saved.prefix
+        self.position, self.ordinal = self.saved.position, self.saved.ordinal
         self.branch, self.state = self.saved.branch, self.saved.state
+        self.frame = Frame.of(self.saved.state.get(FRAME))
         self.skip_until = skip_of(self.saved.mode)
         self.scanned = 0
         self.long_line = self.stream = self.rows = None
@@ -140,17 +146,10 @@ class Source:
 
     def rest(self) -> None:
         """Lets go of what the checkpoint and at most one block of the file give again."""
-        settled = not self.dirty and self.stored and not self.pinned
-        if settled and self.done == self.position:
+        if not self.dirty and self.stored and not self.pinned:
             self.state = self.saved.state
             self.assigner = self.prefix = self.stream = self.rows = None
             self.tail = b""
-
-    def taken(self, position: int, prefix: bytes) -> None:
-        """The records before `position` are in the batch."""
-        if (position, prefix) != (self.done, self.done_prefix):
-            self.done, self.done_prefix = position, prefix
-            self.dirty = True
 
     def checkpoint(self, secret: bytes) -> Checkpoint:
         """The row that says how far this source is read now."""
@@ -159,14 +158,18 @@ class Source:
         state = self.assigner.state() if self.assigner is not None else self.state
         if self.rows is not None:
             state = {**state, "rows": self.rows.state()}
+        state = {name: value for name, value in state.items() if name != FRAME}
+        if self.frame is not None:
+            state[FRAME] = self.frame.state()
         read = self.seen is self.look or self.skip_until >= self.look.size > 0
         end = self.look if read else NOWHERE
+        prefix = self.prefix.value() if self.prefix is not None else self.saved.prefix
         return msgspec.structs.replace(
             self._here(secret, end),
-            position=self.done,
+            position=self.position,
             ordinal=self.ordinal,
-            prefix=self.done_prefix if self.done else b"",
-            mode=f"skip:{self.skip_until}" if self.skip_until > self.done else "all",
+            prefix=prefix if self.position else b"",
+            mode=f"skip:{self.skip_until}" if self.skip_until > self.position else "all",
             branch=self.branch,
             state=state,
         )

@@ -47,10 +47,6 @@ class Slice:
     more: bool = False
     change: Change = Change.NONE
     read_bytes: int = 0
-    end: int = -1
-    """Position after the last of `records`."""
-    prefix: bytes = b""
-    """Digest of all bytes before `end`."""
 
 
 @dataclass(slots=True)
@@ -92,8 +88,6 @@ def read_slice(source: Source, secret: bytes, limit: int = SLICE_BYTES) -> Slice
             change = _still_itself(source, secret, descriptor)
             part = _log_slice(source, descriptor, limit)
             part.change = change
-    part.end = source.position
-    part.prefix = source.prefix.value() if source.prefix is not None else b""
     return part
 
 

@@ -7,6 +7,7 @@ from ultracontext.model.ids import (
     captured_context_id,
     event_id,
     message_id,
+    session_head,
 )
 from ultracontext.model.message import Kind, Message, Role, Tool
 from ultracontext.model.record import RawRecord
@@ -26,4 +27,5 @@ __all__ = [
     "captured_context_id",
     "event_id",
     "message_id",
+    "session_head",
 ]

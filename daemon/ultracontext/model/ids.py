@@ -29,11 +29,12 @@ def event_id(agent: str, session_id: str, record: str | int, revision: int = 0) 
     """
     name = f"#{record}" if isinstance(record, int) else f"={record}"
     key = f"{agent}\0{session_id}\0{name}\0{revision}".encode("utf-8", "surrogatepass")
-    return EventId(_session_head(agent, session_id) + blake2b(key, digest_size=12).digest())
+    return EventId(session_head(agent, session_id) + blake2b(key, digest_size=12).digest())
 
 
 @lru_cache(maxsize=1024)
-def _session_head(agent: str, session_id: str) -> bytes:
+def session_head(agent: str, session_id: str) -> bytes:
+    """The 4 bytes with which all event ids of a session begin, and maybe those of another."""
     key = f"{agent}\0{session_id}".encode("utf-8", "surrogatepass")
     return blake2b(key, digest_size=4).digest()
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RawRecord:
+class RawRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of one complete record and where they stand.
 
     Nothing but `redaction` may look inside `data`, `companions` and `source`.
@@ -21,7 +21,7 @@ class RawRecord:
     """Byte range in the source, line end included."""
     data: bytes
     """The record without its line end."""
-    companions: Mapping[str, bytes] = field(default_factory=dict)
+    companions: Mapping[str, bytes] = {}
     """Bytes of other files that belong to the record, by name."""
     damage: str | None = None
     """Why the bytes are no record of their own: `nul`, `fused`, `cut`; None for a sound one."""

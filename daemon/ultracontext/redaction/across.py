@@ -23,6 +23,7 @@ from ultracontext.redaction.joined import (
 from ultracontext.redaction.scan import Scanner
 
 _HOLDERS = ("message", "payload")
+_ALONE = (*TEXT_KEYS, "message")
 _INSIDE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=.~:@$%&*#")
 _END = _INSIDE - {"."}
 _DIGIT = re.compile("[0-9]")
@@ -36,25 +37,34 @@ def mask_across(natives: Sequence[dict[str, Any] | None], scanner: Scanner) -> l
     """Masks in place what is cut over these unmasked records, in order; which ones changed."""
     chains: list[tuple[Chain, bool]] = []
     owners: dict[int, int] = {}
-    run: list[Piece] = []
+    run: list[_Said] = []
     voice: object = None
+    before = ""
     for number, native in enumerate(natives):
-        for sign, piece in _speech(native) if native is not None else ():
-            owners[id(piece)] = number
-            if run and (sign != voice or not _goes_on(run[-1].text, piece.text)):
+        if native is None:
+            continue
+        for sign, node, key in _speech(native):
+            text = node[key]
+            if run and (sign != voice or not _goes_on(before, text)):
                 chains += _chains(run, owners)
                 run = []
-            voice = sign
-            run.append(piece)
+            voice, before = sign, text
+            run.append((number, node, key))
     chains += _chains(run, owners)
     changed = mask_chains(chains, scanner, Counter())
     return sorted({owners[id(piece)] for piece in changed})
 
 
-def _chains(run: Sequence[Piece], owners: dict[int, int]) -> list[tuple[Chain, bool]]:
-    if len({owners[id(piece)] for piece in run}) < 2:
+_Said = tuple[int, dict[str, Any], str]
+"""Number of a record, and where in it a text stands."""
+
+
+def _chains(run: Sequence[_Said], owners: dict[int, int]) -> list[tuple[Chain, bool]]:
+    if not run or run[0][0] == run[-1][0]:
         return []
-    return [(chain, False) for chain in chains_of(run, NEAR) if len(chain) > 1]
+    pieces = [Piece(node, key, node[key]) for _, node, key in run]
+    owners.update((id(piece), number) for piece, (number, _, _) in zip(pieces, run, strict=True))
+    return [(chain, False) for chain in chains_of(pieces, NEAR) if len(chain) > 1]
 
 
 def _goes_on(before: str, after: str) -> bool:
@@ -71,22 +81,21 @@ def _goes_on(before: str, after: str) -> bool:
     return "-----BEGIN" in before or "-----END" in after or "PuTTY-User-Key" in before
 
 
-def _speech(native: dict[str, Any]) -> list[tuple[object, Piece]]:
-    """What a record says, by voice: its text blocks, or its one text."""
+def _speech(native: dict[str, Any]) -> list[tuple[object, dict[str, Any], str]]:
+    """Where a record says something, by voice: its text blocks, or its one text."""
     holder = native
     for name in _HOLDERS:
-        if type(native.get(name)) is dict:
-            holder = native[name]
+        inner = native.get(name)
+        if type(inner) is dict:
+            holder = inner
             break
     role = holder.get("role") or native.get("type")
     content = holder.get("content")
     if type(content) is list:
         return [
-            ((role, key), Piece(block, key, block[key]))
-            for block in content
-            if (key := text_key(block)) is not None
+            ((role, key), block, key) for block in content if (key := text_key(block)) is not None
         ]
-    for key in (*TEXT_KEYS, "message"):
+    for key in _ALONE:
         if type(holder.get(key)) is str:
-            return [((role, key), Piece(holder, key, holder[key]))]
+            return [((role, key), holder, key)]
     return []

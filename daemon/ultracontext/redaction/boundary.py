@@ -6,23 +6,30 @@ sure does not pass: RedactionError.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
+from itertools import groupby
 from pathlib import Path
-from typing import Any, NoReturn, final
+from typing import Any
 
-from ultracontext.errors import RedactionError, SettingsError
+import msgspec
+
+from ultracontext.errors import RedactionError
 from ultracontext.model import RawRecord
 from ultracontext.redaction.across import mask_across
-from ultracontext.redaction.checks import FIELD_KINDS
-from ultracontext.redaction.custom import Custom
-from ultracontext.redaction.engine import open_engine
-from ultracontext.redaction.fingerprint import Fingerprinter
+from ultracontext.redaction.frames import FRAMES, Frame, follow, may_begin, may_open
 from ultracontext.redaction.joined import mask_joined
 from ultracontext.redaction.large import TIMEOUT_SECONDS, ChildError, Order, mask_in_child
+from ultracontext.redaction.minted import (
+    MaskedRecord,
+    MaskedText,
+    Open,
+    closed,
+    fields_of,
+    mint,
+    mint_text,
+)
 from ultracontext.redaction.parse import (
     dump_json,
     load_exactly,
@@ -31,105 +38,36 @@ from ultracontext.redaction.parse import (
     surely_exact,
     without_bom,
 )
-from ultracontext.redaction.rules import Rule, custom_version, load_rules, rule_set_version
 from ultracontext.redaction.scan import Scanner
 from ultracontext.redaction.slim import PART_BYTES, Part, slim
+from ultracontext.redaction.together import plain_ones
 from ultracontext.redaction.walk import OUR_NAMES, SHORTEST, Found, Names, collect, replace
-from ultracontext.settings.custom import CustomRules
-
-
-@final
-class MaskedRecord:
-    """A record in which every secret is masked. Only `Redactor.redact` makes one.
-
-    `native` is shared, not copied: whoever takes a record reads it and leaves it as it is.
-    """
-
-    __slots__ = (
-        "_seal",
-        "agent",
-        "body",
-        "companions",
-        "damage",
-        "digest",
-        "end",
-        "masks",
-        "native",
-        "parts",
-        "rule_set",
-        "source",
-        "start",
-        "text",
-        "too_large",
-    )
-
-    agent: str
-    source: str
-    """Path of the source, masked."""
-    start: int
-    end: int
-    native: Any
-    """Masked JSON object; None for an opaque record."""
-    text: str | None
-    """Masked text of an opaque record, else None."""
-    body: bytes
-    """UTF-8 JSON of `native`; the record's own bytes when nothing was masked or taken out."""
-    parts: tuple[Part, ...]
-    companions: Mapping[str, str]
-    damage: str | None
-    too_large: tuple[int, str] | None
-    masks: Mapping[str, int]
-    """Names of rules, with how many masks each put in."""
-    rule_set: int
-    digest: bytes
-    """16 bytes, keyed, over the unmasked bytes; never leaves this machine."""
-
-    def __new__(cls, *_args: object, **_fields: object) -> MaskedRecord:
-        raise TypeError("a MaskedRecord is made by Redactor.redact only")
-
-    def __init_subclass__(cls, **_options: object) -> NoReturn:
-        raise TypeError("MaskedRecord has no subclasses")
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("a MaskedRecord is frozen")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError("a MaskedRecord is frozen")
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise TypeError("a MaskedRecord is not copied or pickled")
-
-    def __copy__(self) -> NoReturn:
-        raise TypeError("a MaskedRecord is not copied or pickled")
-
-    def __deepcopy__(self, memo: object) -> NoReturn:
-        raise TypeError("a MaskedRecord is not copied or pickled")
-
-    def __repr__(self) -> str:
-        return f"<MaskedRecord {self.agent} {self.start}-{self.end}>"
-
 
 JOINED = ("cut-in-two",)
 """Counted among the masks of a record that holds a part of a secret."""
 
-_SEAL = object()
-"""In every record that was minted, and nowhere else."""
+FRAMED = ("framed",)
+"""The same, of a framed secret."""
 
 
-def require_masked(value: object) -> MaskedRecord:
-    """The value, if it is a masked record that the redactor made. Raises TypeError otherwise."""
-    if type(value) is not MaskedRecord or getattr(value, "_seal", None) is not _SEAL:
-        raise TypeError(f"a MaskedRecord is needed, not {type(value).__name__}")
-    return value
+def _may_open(raws: Sequence[RawRecord]) -> bool:
+    """Whether one may hold the header of a frame, or a text that ends in the begin of one."""
+    if any(may_open(raw.data) or b'-"' in raw.data for raw in raws):
+        return True
+    return bool(raws) and may_begin(raws[-1].data)
 
 
-def _mint(**fields: Any) -> MaskedRecord:
-    record: MaskedRecord = object.__new__(MaskedRecord)
-    put = object.__setattr__
-    put(record, "_seal", _SEAL)
-    for name, value in fields.items():
-        put(record, name, value)
-    return record
+def _is_here(raw: RawRecord) -> bool:
+    """Whether its bytes are in memory, or there are none to be had."""
+    return bool(raw.data) or raw.too_large is not None
+
+
+def _written(said: Any) -> bytes:
+    """The bytes of what `_said` gave."""
+    if type(said) is list:
+        text: str = said[0]
+        return text.encode("utf-8", "surrogateescape")
+    return dump_json(said)
 
 
 class Redactor:
@@ -145,16 +83,29 @@ class Redactor:
         self._names = OUR_NAMES
         if self._custom is not None:
             self._names = Names(self._custom.keys, 1 if self._custom.searches else SHORTEST)
+        self._own_rules = self._custom is not None and self._custom.searches
+        self._follows = bool(scanner.rules)
         self._known: dict[str, int] = {}
         self._paths: dict[str, str] = {}
         self.rule_set = version
         self.rules = len(scanner.rules)
         self.engine = scanner.engine.name
 
-    def redact(self, raw: RawRecord, *, whole: bool = False) -> MaskedRecord:
+    def redact(
+        self, raw: RawRecord, frame: Frame | None = None, *, whole: bool = False
+    ) -> MaskedRecord:
         """The record, masked. Raises RedactionError when that cannot be done for sure.
 
-        With `whole` its large strings stay in it: for those who read it, not for who keeps it."""
+        `frame` is what the record before it in its source left open; what this one leaves open is
+        its `frame` (`sequence` also tells a header that the end of a text cuts). With `whole` its
+        large strings stay in it: for those who read it, not for who keeps it.
+        """
+        if not self._follows or (frame is None and not may_open(raw.data)):
+            return self._alone(raw, whole=whole)
+        return self._framed([raw], frame, whole=whole)[0][1]
+
+    def _alone(self, raw: RawRecord, *, whole: bool = False) -> MaskedRecord:
+        """The record without what came before it."""
         if raw.too_large is not None:
             return self._stub(raw, raw.too_large)
         if self.passes(raw.source):
@@ -167,7 +118,7 @@ class Redactor:
             text = self._opaque(raw.data, counts)
         elif len(body) > PART_BYTES and not whole:
             body, parts = slim(native, body)
-        return _mint(
+        return mint(
             agent=raw.agent,
             source=self.path(raw.source),
             start=raw.start,
@@ -184,6 +135,103 @@ class Redactor:
             digest=self.scanner.fingerprints.record(raw.data, raw.companions),
         )
 
+    def _each(self, raws: Sequence[RawRecord]) -> list[MaskedRecord]:
+        one_by_one = self._own_rules or not self.scanner.rules
+        if one_by_one or len(raws) < 2 or self.passes(raws[0].source):
+            return [self.redact_any(raw) for raw in raws]
+        plain = plain_ones(raws, self.scanner, self._known, self._names)
+        return [
+            self.redact_any(raw) if one is None else self._as_plain(raw, *one)
+            for raw, one in zip(raws, plain, strict=True)
+        ]
+
+    def _as_plain(self, raw: RawRecord, native: dict[str, Any], keys: list[str]) -> MaskedRecord:
+        """A record in which there was nothing to mask."""
+        if keys:
+            self._learn(keys)
+        content = blake2b(raw.data, digest_size=16).digest()
+        body = without_bom(raw.data)
+        parts: tuple[Part, ...] = ()
+        if len(body) > PART_BYTES:
+            body, parts = slim(native, body)
+        fields: Any = Open()
+        fields.agent = raw.agent
+        fields.source = self.path(raw.source)
+        fields.start = raw.start
+        fields.end = raw.end
+        fields.native = native
+        fields.text = None
+        fields.body = body
+        fields.content = content if body is raw.data else None
+        fields.parts = parts
+        fields.companions = {}
+        fields.damage = raw.damage
+        fields.too_large = None
+        fields.masks = {}
+        fields.rule_set = self.rule_set
+        fields.digest = self.scanner.fingerprints.over(content, {})
+        fields.frame = None
+        return closed(fields)
+
+    def sequence(self, raws: Sequence[RawRecord], frame: Frame | None) -> list[MaskedRecord]:
+        """Records of one source that follow each other, masked together.
+
+        A framed secret may reach over all of them, and from the `frame` that was open before; any
+        other that is cut over neighbours is looked for where they meet. The last one's `frame` is
+        for the next call. The digests are those of the records as they came.
+        """
+        if not self._follows or not (frame or _may_open(raws)):
+            return self.across(raws, self._each(raws))
+        pairs = self._framed(raws, frame)
+        return self.across([raw for raw, _ in pairs], [record for _, record in pairs])
+
+    def _framed(
+        self, raws: Sequence[RawRecord], frame: Frame | None, *, whole: bool = False
+    ) -> list[tuple[RawRecord, MaskedRecord]]:
+        """The records with what frames hold in them masked, and they as masked ones."""
+        out: list[tuple[RawRecord, MaskedRecord]] = []
+        for here, run in groupby(raws, key=_is_here):
+            if here:
+                out += self._followed(list(run), frame, whole=whole)
+            else:
+                for raw in run:
+                    out.append((raw, self.redact_file(raw, frame=frame)))
+                    frame = out[-1][1].frame
+            frame = out[-1][1].frame
+        return out
+
+    def _followed(
+        self, raws: Sequence[RawRecord], frame: Frame | None, *, whole: bool
+    ) -> Iterator[tuple[RawRecord, MaskedRecord]]:
+        natives = [self._said(raw) for raw in raws]
+        starts = [raw.start for raw in raws]
+        off = [kind for kind in FRAMES if kind not in self.scanner.frames]
+        after, changed = follow(natives, starts, frame, self.scanner.mark, off)
+        for number, raw in enumerate(raws):
+            if number not in changed:
+                record = self._alone(raw, whole=whole)
+                yield raw, mint(**fields_of(record) | {"frame": after[number]})
+                continue
+            edited = msgspec.structs.replace(raw, data=_written(natives[number]))
+            record = self._alone(edited, whole=whole)
+            masks = Counter(record.masks)
+            masks.update(FRAMED)
+            digest = self.scanner.fingerprints.record(raw.data, raw.companions)
+            own = {"frame": after[number], "masks": dict(masks), "digest": digest}
+            yield edited, mint(**fields_of(record) | own)
+
+    def _said(self, raw: RawRecord) -> Any:
+        """A record as `follow` takes it: parsed, or the text of an opaque one in a list."""
+        if not raw.data or self.passes(raw.source):
+            return None
+        try:
+            native = load_json(without_bom(raw.data))
+        except ValueError:
+            native = None
+        if type(native) is dict:
+            return native
+        return [raw.data.decode("utf-8", "surrogateescape")]
+
     def across(
         self, raws: Sequence[RawRecord], masked: Sequence[MaskedRecord]
     ) -> list[MaskedRecord]:
@@ -197,11 +245,12 @@ class Redactor:
         natives = [self._unmasked(raw, record) for raw, record in zip(raws, masked, strict=True)]
         for number in mask_across(natives, self.scanner):
             raw = raws[number]
-            again = self.redact(dataclasses.replace(raw, data=dump_json(natives[number])))
-            fields = {name: getattr(again, name) for name in MaskedRecord.__slots__[1:]}
+            again = self._alone(msgspec.structs.replace(raw, data=dump_json(natives[number])))
+            first = masked[number]
             masks = Counter(again.masks)
             masks.update(JOINED)
-            out[number] = _mint(**fields | {"digest": masked[number].digest, "masks": dict(masks)})
+            own = {"digest": first.digest, "frame": first.frame, "masks": dict(masks)}
+            out[number] = mint(**fields_of(again) | own)
         return out
 
     def _unmasked(self, raw: RawRecord, record: MaskedRecord) -> dict[str, Any] | None:
@@ -217,14 +266,20 @@ class Redactor:
         return native if type(native) is dict else None
 
     def redact_file(
-        self, raw: RawRecord, path: Path | None = None, *, timeout_seconds: float = TIMEOUT_SECONDS
+        self,
+        raw: RawRecord,
+        path: Path | None = None,
+        *,
+        frame: Frame | None = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> MaskedRecord:
         """A record whose bytes are left in the file, masked by a process of its own.
 
         `raw.data` is empty; bytes `start` to `end` of `path` (without it, of `raw.source`) are the
         record with its line end. Parts come compressed, so that this process stays small. What the
         child cannot mask, for want of time, memory or sense, becomes a stub with size and digest
-        (`too_large`). Blocks until the child ends.
+        (`too_large`). Blocks until the child ends. Raises RedactionError when the child's rules do
+        not load, or are others: the source stops then, and nothing is left out.
         """
         place = Path(raw.source) if path is None else path
         if self.passes(raw.source):
@@ -238,13 +293,17 @@ class Redactor:
             cache_dir=None if self._cache_dir is None else str(self._cache_dir),
             rule_set=self.rule_set,
             custom=self._packed(),
+            frame={} if frame is None else frame.state(),
         )
         try:
             masked = mask_in_child(order, timeout_seconds=timeout_seconds)
             native = load_json(masked.body)
         except (ChildError, ValueError):
-            return self._stub(raw, _measured(place, raw.start, raw.end))
-        return _mint(
+            # the frame stays open: what follows is rather masked than not
+            stub = self._stub(raw, _measured(place, raw.start, raw.end))
+            return mint(**fields_of(stub) | {"frame": frame})
+        self.scanner.fingerprints.note(masked.noted)
+        return mint(
             agent=raw.agent,
             source=self.path(raw.source),
             start=raw.start,
@@ -259,13 +318,14 @@ class Redactor:
             masks=masked.masks,
             rule_set=self.rule_set,
             digest=masked.digest,
+            frame=Frame.of(masked.frame),
         )
 
     def _stub(self, raw: RawRecord, too_large: tuple[int, str]) -> MaskedRecord:
         """What stands for a record that is not kept."""
         size, digest = too_large
         counts: Counter[str] = Counter()
-        return _mint(
+        return mint(
             agent=raw.agent,
             source=self.path(raw.source),
             start=raw.start,
@@ -289,16 +349,16 @@ class Redactor:
         record.
         """
         counts = Counter(record.masks)
-        fields = {name: getattr(record, name) for name in MaskedRecord.__slots__[1:]}
+        fields = fields_of(record)
         fields["companions"] = {k: self._opaque(v, counts) for k, v in files.items()}
         fields["masks"] = dict(counts)
-        return _mint(**fields)
+        return mint(**fields)
 
-    def redact_any(self, raw: RawRecord) -> MaskedRecord:
+    def redact_any(self, raw: RawRecord, frame: Frame | None = None) -> MaskedRecord:
         """By `redact`, or by `redact_file` when the bytes are left in the file."""
-        if raw.data or raw.too_large is not None:
-            return self.redact(raw)
-        return self.redact_file(raw)
+        if _is_here(raw):
+            return self.redact(raw, frame)
+        return self.redact_file(raw, frame=frame if self._follows else None)
 
     def passes(self, source: str) -> bool:
         """Whether the person said that the records of a source are not masked."""
@@ -315,12 +375,37 @@ class Redactor:
 
         off = unmasking_redactor(self._secret)
         record = off.redact(raw, whole=whole) if path is None else off.redact_file(raw, path)
-        fields = {name: getattr(record, name) for name in MaskedRecord.__slots__[1:]}
-        return _mint(**fields | {"rule_set": self.rule_set, "source": self.path(raw.source)})
+        fields = fields_of(record)
+        return mint(**fields | {"rule_set": self.rule_set, "source": self.path(raw.source)})
 
     def text(self, text: str) -> str:
         """A single string, masked: a path, branch, host or error text."""
         return self.scanner.text(text)
+
+    def document(self, text: str) -> MaskedText:
+        """A whole text, masked under today's rules, whatever it was masked with before: for notes
+        by agents, handoff documents, exports, and what is imported as text."""
+        counts: Counter[str] = Counter()
+        masked = self.scanner.mask([text], counts).get(0, text)
+        return mint_text(masked, dict(counts), self.rule_set)
+
+    def value(self, value: Any) -> Any:
+        """A JSON value (the content of a message that a program appends), masked in a copy.
+
+        Strings are masked as such, objects and lists like a record: keys, fields and what is cut
+        over blocks. Raises RedactionError when it cannot be written as JSON.
+        """
+        try:
+            data = dump_json({"value": value})
+        except (TypeError, ValueError) as error:
+            raise RedactionError(
+                f"a value cannot be masked: {type(error).__name__}", hint="Give JSON"
+            ) from None
+        raw = RawRecord(agent="", source="", start=0, end=len(data), data=data)
+        native = self.redact(raw, whole=True).native
+        if native is None:
+            raise RedactionError("a value cannot be masked", hint="Give JSON")
+        return native["value"]
 
     def path(self, path: str) -> str:
         """A source's path, masked; all records of a source ask for the same one."""
@@ -384,58 +469,6 @@ class Redactor:
         self._known.update((key, self._names.meaning(key)) for key in keys if len(key) <= 64)
 
 
-def load_redactor(
-    secret: bytes,
-    *,
-    cache_dir: Path | None = None,
-    engine: str | None = None,
-    custom: CustomRules | None = None,
-) -> Redactor:
-    """A redactor with all rules, and a person's own.
-
-    RedactionError when it cannot be had, SettingsError when that is for the person's rules: nothing
-    passes then.
-    """
-    rules = load_rules()
-    own = Custom(custom) if custom else None
-    if own is not None and custom is not None:
-        _check_names(rules, custom)
-        rules = tuple(rule for rule in rules if rule.name not in own.off)
-    version = rule_set_version(rules)
-    opened = open_engine(rules, version, name=engine, cache_dir=cache_dir)
-    if custom:
-        version = custom_version(version, custom.packed())
-    scanner = Scanner(rules, opened, Fingerprinter(secret), own)
-    return Redactor(scanner, version, secret, cache_dir)
-
-
-def redactor_of(order: Mapping[str, Any], secret: bytes) -> Redactor | None:
-    """What a process of ours masks with, by its order; None when its rules are others."""
-    cache, custom = order["cache_dir"], order["custom"]
-    redactor = load_redactor(
-        secret,
-        engine=order["engine"],
-        cache_dir=Path(cache) if cache else None,
-        custom=CustomRules.unpacked(custom) if custom else None,
-    )
-    return redactor if redactor.rule_set == order["rule_set"] else None
-
-
-def _check_names(rules: Sequence[Rule], custom: CustomRules) -> None:
-    """A rule that is switched off must be one, and two must not share a name."""
-    ours = {rule.name for rule in rules} | set(FIELD_KINDS)
-    own = {rule.name for rule in custom.rules}
-    for name in sorted(own & ours):
-        raise SettingsError(
-            f"the redaction rule {name!r} has the name of one of ours", hint="Give it another name"
-        )
-    for name in custom.allow_rules:
-        if name not in ours | own:
-            close = get_close_matches(name, ours | own, n=1)
-            hint = f"Did you mean {close[0]}?" if close else "A mask names its rule"
-            raise SettingsError(f"redaction.allow.rules: no rule {name!r}", hint=hint)
-
-
 def _measured(path: Path, start: int, end: int) -> tuple[int, str]:
     """Size and digest of a range, read piece by piece."""
     digest, left = blake2b(digest_size=16), end - start
@@ -448,6 +481,3 @@ def _measured(path: Path, start: int, end: int) -> tuple[int, str]:
     except OSError as error:
         raise RedactionError(f"a large record cannot be read: {error.strerror}") from error
     return end - start, digest.hexdigest()
-
-
-__all__ = ["MaskedRecord", "Part", "Redactor", "load_redactor", "require_masked"]

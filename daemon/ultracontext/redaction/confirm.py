@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ultracontext.redaction.checks import accept
@@ -12,6 +12,9 @@ from ultracontext.redaction.rules import Rule
 
 MASK = re.compile(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
 MASK_HEAD = b"[redacted:"
+
+GAP = b"\n\0\n"
+"""Stands between texts that are scanned together."""
 
 _LONG_LINE = 1 << 16
 _MARGIN = 1 << 13
@@ -44,14 +47,25 @@ def confirm(rules: Sequence[Rule], data: bytes, candidates: Iterable[Candidate])
     for number, ranges in _ranges(rules, data, candidates).items():
         rule = rules[number]
         for start, end in ranges:
-            for match in rule.regex.finditer(data, start, end):
-                spot = accept(rule.certain, rule.checks, match, match.span(rule.group))
-                if spot is not None and spot[0] < spot[1]:
-                    value = data[spot[0] : spot[1]]
-                    spans.append(
-                        Span(*spot, rule.name, number + (not rule.certain) * 10_000, value)
-                    )
+            rank = number + (not rule.certain) * 10_000
+            for low, high in _spots(rule, data, start, end):
+                spans.append(Span(low, high, rule.name, rank, data[low:high]))
     return spans
+
+
+def _spots(rule: Rule, data: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """What a rule masks in a range. A match that is no secret may hold one: in
+    `"c": "TOKEN='…'"` the value of `c` is looked through again."""
+    while (match := rule.regex.search(data, start, end)) is not None:
+        spot = accept(rule.certain, rule.checks, match, match.span(rule.group))
+        if spot is not None and spot[0] < spot[1]:
+            yield spot
+            start = max(match.end(), match.start() + 1)
+        elif rule.group:
+            named = match.end("name") if rule.named else match.start(rule.group)
+            start = max(named, match.start() + 1)
+        else:
+            start = max(match.end(), match.start() + 1)
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
@@ -73,14 +87,20 @@ def _union(a: Span, b: Span) -> Span:
 def _ranges(
     rules: Sequence[Rule], data: bytes, candidates: Iterable[Candidate]
 ) -> dict[int, list[tuple[int, int]]]:
-    """What to search for each rule: the lines that hold a candidate, each once."""
+    """What to search for each rule: the lines that hold a candidate, each once.
+
+    No match eats into the next text.
+    """
     found: dict[int, list[tuple[int, int]]] = {}
     start, end = 0, -1
+    text = (0, 0)
     for position, number in sorted((position, number) for number, position in candidates):
         if number == BASE64:
             continue
         if rules[number].many_lines:
-            low, high = max(0, position - _FAR), position + _FAR
+            if position >= text[1]:
+                text = _text_around(data, position)
+            low, high = max(text[0], position - _FAR), min(text[1], position + _FAR)
         else:
             if not start <= position <= end:
                 start = data.rfind(b"\n", 0, position) + 1
@@ -95,6 +115,12 @@ def _ranges(
         elif ranges[-1][1] < high:
             ranges[-1] = (ranges[-1][0], high)
     return found
+
+
+def _text_around(data: bytes, position: int) -> tuple[int, int]:
+    """Begin and end of the text that holds a place."""
+    before, after = data.rfind(GAP, 0, position), data.find(GAP, position)
+    return before + len(GAP) if before >= 0 else 0, after if after >= 0 else len(data)
 
 
 def _blank(match: re.Match[bytes]) -> bytes:

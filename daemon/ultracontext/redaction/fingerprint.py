@@ -9,7 +9,7 @@ import contextlib
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
 
@@ -49,6 +49,12 @@ class Fingerprinter:
         noted, self._noted = self._noted, set()
         return [bytes.fromhex(digest) for digest in sorted(noted)]
 
+    def note(self, digests: Iterable[bytes]) -> None:
+        """Whole digests of what another process masked with the same key."""
+        for digest in digests:
+            if len(self._noted) < MOST_NOTED:
+                self._noted.add(digest.hex())
+
     def full(self, value: bytes) -> str:
         """All 32 hex digits of the keyed digest of a secret."""
         digest = self._mask.copy()
@@ -57,10 +63,12 @@ class Fingerprinter:
 
     def record(self, data: bytes, companions: Mapping[str, bytes]) -> bytes:
         """16 bytes over an unmasked record and the files that belong to it."""
+        return self.over(blake2b(data, digest_size=16).digest(), companions)
+
+    def over(self, content: bytes, companions: Mapping[str, bytes]) -> bytes:
+        """The same from the record's plain digest, where that is at hand."""
         digest = self._record.copy()
-        digest.update(data)
-        if not companions:
-            return digest.digest()
+        digest.update(content)
         for name in sorted(companions):
             framed = name.encode("utf-8", "surrogatepass")
             body = companions[name]

@@ -58,7 +58,7 @@ _WORD = re.compile(rb"[A-Z]?[a-z]{1,20}|[A-Z]{1,20}")
 
 def mask_joined(lists: Sequence[list[Any]], scanner: Scanner, counts: Counter[str]) -> bool:
     """Masks in place what is cut over members of these lists; whether there was anything."""
-    chains = [pair for node in lists for pair in _joins(node) if len(pair[0]) > 1]
+    chains = [pair for node in lists for pair in joins(node) if len(pair[0]) > 1]
     return bool(mask_chains(chains, scanner, counts))
 
 
@@ -80,7 +80,7 @@ def mask_chains(
     return changed
 
 
-def _joins(node: list[Any]) -> Iterator[tuple[Chain, bool]]:
+def joins(node: list[Any]) -> Iterator[tuple[Chain, bool]]:
     """What is to be joined of a list, and whether only framed secrets count in it."""
     for run in _runs(node):
         for chain in chains_of(run):

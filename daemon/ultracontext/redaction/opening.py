@@ -10,8 +10,9 @@ from pathlib import Path
 
 from ultracontext import redaction
 from ultracontext.paths import Paths
-from ultracontext.redaction.boundary import Redactor, load_redactor
+from ultracontext.redaction.boundary import Redactor
 from ultracontext.redaction.fingerprint import load_secret
+from ultracontext.redaction.loading import load_redactor
 from ultracontext.redaction.off import NO_RULES, unmasking_redactor
 from ultracontext.settings import Settings
 

@@ -14,14 +14,14 @@ from itertools import accumulate
 
 from ultracontext.errors import RedactionError
 from ultracontext.redaction.checks import field_kind
-from ultracontext.redaction.confirm import Span, barred, confirm, merged
+from ultracontext.redaction.confirm import GAP, Span, barred, confirm, merged
 from ultracontext.redaction.custom import Custom
 from ultracontext.redaction.engine import BASE64, Engine
 from ultracontext.redaction.fingerprint import Fingerprinter
 from ultracontext.redaction.rules import Rule
 from ultracontext.redaction.views import Back, all_views, base64_views
 
-SEPARATOR = "\n\0\n"
+SEPARATOR = GAP.decode()
 ROUNDS = 8
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -76,11 +77,26 @@ def capture_line(setup: Setup) -> Iterator[Line]:
             roots=roots,
             options=capture_options(setup.settings, setup.home),
         )
-        yield Line(
-            setup=setup, store=store, space=space, redactor=redactor, engine=engine, roots=roots
-        )
+        with _few_collections():
+            yield Line(
+                setup=setup, store=store, space=space, redactor=redactor, engine=engine, roots=roots
+            )
     finally:
         store.close()
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """The collector looks seldom, and not at what the start made: rules, tables, modules."""
+    before = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GC_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 def _note_masking(setup: Setup) -> None:

@@ -55,8 +55,6 @@ class Desk:
         assert not part.more
         if not part.records:
             self.source.seen = self.source.look
-        elif self.source.prefix is not None:
-            self.source.taken(self.source.position, self.source.prefix.value())
         return [record.data for record in part.records]
 
 

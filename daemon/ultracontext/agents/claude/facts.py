@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import add, sub
 from typing import Any, Literal
 
 from ultracontext.agents.claude.assistant import SYNTHETIC
@@ -30,8 +31,10 @@ _USAGE = {
     "cache_read_tokens": "cache_read_input_tokens",
     "cache_write_tokens": "cache_creation_input_tokens",
 }  # fmt: skip
+_SPENT = tuple(_USAGE.values())
 Spent = tuple[int, ...]
 """Tokens in the order of `_USAGE`."""
+_NOTHING: Spent = (0,) * len(_USAGE)
 
 
 class Facts:
@@ -39,7 +42,8 @@ class Facts:
 
     def __init__(self) -> None:
         self.parent: str | None = None
-        self.relation: Literal["subagent", "fork"] | None = None
+        self.relation: Literal["subagent", "fork", "switch"] | None = None
+        self._parent_agent: str | None = None
         self._name: str | None = None
         self._own_title: str | None = None
         self._prompt: str | None = None
@@ -52,7 +56,7 @@ class Facts:
         self._updated: str | None = None
         self._lineage: str | None = None
         self._messages = 0
-        self._usage: Spent = (0,) * len(_USAGE)
+        self._usage = _NOTHING
         self._answers: dict[str, Spent] = {}
         self._changes = Changes(_changed)
         self._entrypoint: str | None = None
@@ -75,6 +79,7 @@ class Facts:
             updated_at=self._updated,
             messages=self._messages,
             parent_session=self.parent,
+            parent_agent=self._parent_agent,
             relation=self.relation,
             lineage_key=self._lineage if lineage else None,
             tokens=self._usage[0] + self._usage[1],
@@ -83,6 +88,13 @@ class Facts:
             traits={} if self._entrypoint is None else {"entrypoint": self._entrypoint},
             unknown=dict(self._unknown),
         )
+
+    def note_origin(self, mark: Any) -> None:
+        """The session that a switch made this one of."""
+        origin = text_or_none(mapping(mark).get("session_id"))
+        if origin is not None:
+            self.parent, self.relation = origin, "switch"
+            self._parent_agent = text_or_none(mapping(mark).get("from"))
 
     def count(self, messages: list[Message], unknown: list[str]) -> None:
         """Counts what a record gave."""
@@ -107,13 +119,13 @@ class Facts:
                 self._updated = time
         if self._project is None:
             self._project = text_or_none(native.get("cwd"))
-        if self._entrypoint is None:
-            self._entrypoint = text_or_none(native.get("entrypoint"))
+        if self._entrypoint is None and "entrypoint" in native:
+            self._entrypoint = text_or_none(native["entrypoint"])
         branch = native.get("gitBranch")
-        if branch is not self._branch and type(branch) is str and branch:
+        if branch != self._branch and type(branch) is str and branch:
             self._branch = branch
         version = native.get("version")
-        if version is not self._version and type(version) is str and version:
+        if version != self._version and type(version) is str and version:
             self._version = version
 
     def note_root(self, uuid: str) -> None:
@@ -142,19 +154,20 @@ class Facts:
             self.parent, self.relation = origin, "fork"
         usage = message.get("usage")
         if type(usage) is dict:
-            self._spend(message.get("id"), tuple(_count(usage.get(key)) for key in _USAGE.values()))
+            self._spend(message.get("id"), _spent(usage))
 
     def _spend(self, answer: Any, spent: Spent) -> None:
-        before: Spent = (0,) * len(spent)
+        before = _NOTHING
         if type(answer) is str:
-            before = self._answers.pop(answer, before)
-            spent = tuple(map(max, before, spent))
-            self._answers[answer] = spent
-            if len(self._answers) > MOST_ANSWERS:
-                del self._answers[next(iter(self._answers))]
-        self._usage = tuple(
-            total + now - then for total, now, then in zip(self._usage, spent, before, strict=True)
-        )
+            answers = self._answers
+            before = answers.pop(answer, _NOTHING)
+            if before is not _NOTHING:
+                spent = tuple(map(max, before, spent))
+            answers[answer] = spent
+            if len(answers) > MOST_ANSWERS:
+                del answers[next(iter(answers))]
+        if spent != before:
+            self._usage = tuple(map(sub, map(add, self._usage, spent), before))
 
     def note_title(self, kind: str, native: dict[str, Any], known: set[int]) -> None:
         """Names given by the person and titles made by the agent; the last of each counts.
@@ -207,8 +220,9 @@ def _title(value: Any) -> str | None:
     return one_line(value) or None
 
 
-def _count(value: Any) -> int:
-    return value if type(value) is int and 0 < value < MOST_TOKENS else 0
+def _spent(usage: dict[str, Any]) -> Spent:
+    found = map(usage.get, _SPENT)
+    return tuple([n if type(n) is int and 0 < n < MOST_TOKENS else 0 for n in found])
 
 
 def _changed(tool: Tool) -> tuple[Any, ...]:

@@ -22,6 +22,9 @@ from ultracontext.store.sqlite.blocks import BlockWriter
 from ultracontext.store.sqlite.bodies import Bodies
 from ultracontext.store.sqlite.marks import MarkWriter, in_record
 from ultracontext.store.sqlite.names import Kinds
+from ultracontext.store.sqlite.replacing import remove
+from ultracontext.store.sqlite.versions import Context, begin
+from ultracontext.store.sqlite.wiping import without_wiped
 from ultracontext.store.values import column, encode_text, milliseconds, sane_time, words
 
 INSERT_NODE = (
@@ -45,6 +48,8 @@ SUPERSEDE = (
     " max(revision) FROM nodes"
     " WHERE space = ?1 AND context = ?2 AND position = ?3 AND superseded IS NULL)"
 )
+
+COVER = "UPDATE nodes SET superseded = ? WHERE space = ? AND event_id = ?"
 
 
 class Append:
@@ -70,9 +75,12 @@ class Append:
         self.rows: list[tuple[Any, ...]] = []
         self.log: list[tuple[Any, ...]] = []
         self.revised: list[tuple[str, int, int, int]] = []
+        self.covered: list[tuple[int, str, bytes]] = []
+        """Revisions of messages that were edited or removed by hand: those stay so."""
 
     def run(self, batch: CaptureBatch, *, hits: int = 0) -> None:
         self.bodies.prepare(self.connection)
+        batch = without_wiped(self.connection, self.space, batch)
         mtimes = {c.source_id: c.mtime_ns // 1_000_000 for c in batch.checkpoints}
         contexts = roots.Roots(self.connection, self.space, self.spaces, now_ms=self.now_ms)
         for (agent, session_id), events in grouped(batch.events).items():
@@ -94,33 +102,34 @@ class Append:
         first, entry, new = root.next_position, self.spaces.next_log, 0
         self.spaces.next_log += 1
         places: dict[EventId, int] = {}
-        ref, version, space = root.ref, root.version, self.space
         for event in events:
+            if event.version is not None:
+                self._begin(root, event, places)
             if event.revision and (place := self._place(root, event, places)) is not None:
+                if event.replaces:
+                    self._replace(root, event)
                 self._revise(root, event, place)
                 continue
             position = first + new
             new += 1
             places[event.event_id] = position
-            row, root.tail = self._row(root, event, position, root.tail)
-            self.rows.append(
-                (
-                    space,
-                    ref,
-                    position,
-                    version,
-                    event.revision,
-                    event.event_id,
-                    event.first,
-                    entry,
-                    *row,
-                )
-            )
+            self._add(root, event, position, entry, root.tail)
         root.next_position = first + new
         root.grow(events)
         root.loose = self.blocks.close()
         if new:
-            self.log.append((space, entry, ref, "append", first, new, self.now_ms))
+            self.log.append((self.space, entry, root.ref, "append", first, new, self.now_ms))
+
+    def _begin(self, root: roots.Root, event: Event, places: dict[EventId, int]) -> None:
+        """A version of the context begins with this event, if what it names is there."""
+        if event.version is None:
+            return
+        time_ms, entry = sane_time(event.time_ms), self.spaces.next_log
+        when = root.updated_ms if time_ms is None else time_ms
+        context = Context(self.connection, self.space, root, places)
+        if begin(context, event.version, log=entry, now_ms=when):
+            self.spaces.next_log += 1
+            self.log.append((self.space, entry, root.ref, "version", None, None, self.now_ms))
 
     def _place(self, root: roots.Root, event: Event, places: dict[EventId, int]) -> int | None:
         """Position of the record that this is a revision of; None when it is not here."""
@@ -137,22 +146,40 @@ class Append:
     def _revise(self, root: roots.Root, event: Event, position: int) -> None:
         entry = self.spaces.next_log
         self.spaces.next_log += 1
-        row, _ = self._row(root, event, position, self._replaced_chain(root, position))
-        self.rows.append(
-            (
-                self.space,
-                root.ref,
-                position,
-                root.version,
-                event.revision,
-                event.event_id,
-                event.first,
-                entry,
-                *row,
-            )
-        )
+        tail = root.tail
+        self._add(root, event, position, entry, self._replaced_chain(root, position))
+        root.tail = tail
         self.log.append((self.space, entry, root.ref, "revise", position, 1, self.now_ms))
-        self.revised.append((self.space, root.ref, position, root.version))
+        if not event.replaces and root.version and self._covered(root, position):
+            self.covered.append((root.version, self.space, event.event_id))
+        else:
+            self.revised.append((self.space, root.ref, position, root.version))
+
+    def _covered(self, root: roots.Root, position: int) -> bool:
+        """Whether no captured row of the place is shown any more."""
+        if any(row[1] == root.ref and row[2] == position and not row[4] for row in self.rows):
+            return False
+        found = self.connection.execute(
+            "SELECT max(superseded IS NULL) FROM nodes WHERE space = ? AND context = ?"
+            " AND position = ? AND length(event_id) = 16",
+            (self.space, root.ref, position),
+        ).fetchone()
+        return bool(found[0] == 0)
+
+    def _replace(self, root: roots.Root, event: Event) -> None:
+        """Takes out what is stored under the event's id, so that it can come in anew."""
+        found = remove(self.connection, self.space, event.event_id, self.blocks, self.marks)
+        if found is not None:
+            root.nodes -= 1
+            if found[0] is not None:
+                self.covered.append((found[0], self.space, event.event_id))
+            self.connection.execute(
+                "UPDATE contexts SET facts_nodes = NULL WHERE space = ? AND ref = ?",
+                (self.space, root.ref),
+            )
+            self.connection.execute(
+                "DELETE FROM dedup WHERE space = ? AND event_id = ?", (self.space, event.event_id)
+            )
 
     def _replaced_chain(self, root: roots.Root, position: int) -> bytes:
         """Link of the newest captured row at the place, rows of this batch included."""
@@ -166,37 +193,32 @@ class Append:
         ).fetchone()
         return bytes(found[0] or b"") if found else b""
 
-    def _row(
-        self, root: roots.Root, event: Event, position: int, tail: bytes
-    ) -> tuple[tuple[Any, ...], bytes]:
-        """Columns from `source` on, and the node's link."""
+    def _add(self, root: roots.Root, event: Event, position: int, entry: int, tail: bytes) -> None:
+        """A row; its link becomes the tail of the context."""
         record = require_masked(event.record)
-        opaque = record.text is not None
-        body = encode_text(record.text) if record.text is not None else record.body
+        text, time_ms = record.text, sane_time(event.time_ms)
+        body = record.body if text is None else encode_text(text)
         extra = extras.of(record)
+        content = record.content
         if extra is not None:
             extras.keep(self.connection, self.space, event.event_id, record)
+            content = None
         if record.masks:
-            time_ms = sane_time(event.time_ms)
             self.marks.add(root.ref, in_record(record), self.now_ms if time_ms is None else time_ms)
-        content = content_digest(body, extra)
-        chain = blake2b(tail + content, digest_size=DIGEST_BYTES).digest()
-        kind = self.kinds.ref(self.connection, (event.kind, event.role, words(event.event_type)))
-        return (
-            event.source_id,
-            record.start,
-            record.end - record.start,
-            event.ordinal,
-            kind,
-            column(event.call_id),
-            sane_time(event.time_ms),
-            record.rule_set,
-            opaque,
-            *self.blocks.add(root.ref, position, body),
-            record.digest,
-            chain,
-            extras.squeezed(extra),
-        ), chain
+        if content is None:
+            content = content_digest(body, extra)
+        root.tail = blake2b(tail + content, digest_size=DIGEST_BYTES).digest()
+        block, place, size = self.blocks.add(root.ref, position, body)
+        self.rows.append(
+            (
+                self.space, root.ref, position, root.version, event.revision, event.event_id,
+                event.first, entry, event.source_id, record.start, record.end - record.start,
+                event.ordinal,
+                self.kinds.ref(self.connection, (event.kind, event.role, words(event.event_type))),
+                column(event.call_id), time_ms, record.rule_set, text is not None, block, place,
+                size, record.digest, root.tail, extras.squeezed(extra),
+            )
+        )  # fmt: skip
 
     def _insert(self, events: Sequence[Event]) -> None:
         self.connection.executemany(INSERT_NODE, self.rows)
@@ -204,6 +226,7 @@ class Append:
         self.marks.save()
         for revised in self.revised:
             self.connection.execute(SUPERSEDE, revised)
+        self.connection.executemany(COVER, self.covered)
         failpoint("after_insert")
 
     def _remember(self, events: Sequence[Event]) -> int:
@@ -239,7 +262,7 @@ def without_present(
     present = set(dedup.look_up(connection, space, dedup.NODES, ids))
     kept: list[Event] = []
     for event in batch.events:
-        if event.event_id not in present:
+        if event.event_id not in present or event.replaces:
             present.add(event.event_id)
             kept.append(event)
     left_out = len(batch.events) - len(kept)

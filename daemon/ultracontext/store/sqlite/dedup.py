@@ -13,6 +13,10 @@ PURGE_ROWS = 5000
 
 DEDUP = "SELECT event_id, digest, source FROM dedup WHERE space = ? AND event_id IN ({})"
 NODES = "SELECT event_id, digest, source FROM nodes WHERE space = ? AND event_id IN ({})"
+ANY = (
+    "SELECT EXISTS (SELECT 1 FROM dedup WHERE space = ?1 AND event_id BETWEEN ?2 AND ?3)"
+    " OR EXISTS (SELECT 1 FROM nodes WHERE space = ?1 AND event_id BETWEEN ?2 AND ?3)"
+)
 _SIZES = (1, 8, 64, CHUNK)
 _QUERIES = {
     (table, size): table.format(",".join("?" * size)) for table in (DEDUP, NODES) for size in _SIZES
@@ -41,6 +45,12 @@ def known(
     if hits < len(ids):
         found |= look_up(connection, space, NODES, [i for i in ids if i not in found])
     return found, hits
+
+
+def knows_any(connection: sqlite3.Connection, space: str, head: bytes) -> bool:
+    """Whether either table holds an id that begins with these bytes."""
+    found = connection.execute(ANY, (space, head, head + b"\xff" * 16)).fetchone()
+    return bool(found[0])
 
 
 def _chunks(ids: Sequence[EventId]) -> Iterator[Sequence[EventId]]:
