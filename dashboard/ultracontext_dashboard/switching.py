@@ -85,23 +85,23 @@ def targets(compat: Any, source: str) -> list[Target]:
         for pair in _rows(compat, "pairs")
         if pair.get("source") == source
     }
-    found: list[Target] = []
-    for agent in _rows(compat, "agents"):
-        slug = str(agent.get("agent"))
-        pair = pairs.get(slug, {})
-        here = list(_rows(agent, "installed"))
-        found += [_installed(agent, one, pair, source) for one in here] or [
-            _absent(agent, pair, source)
-        ]
+    found = [
+        _of_agent(agent, pairs.get(str(agent.get("agent")), {}), source)
+        for agent in _rows(compat, "agents")
+    ]
     return sorted(
         found,
         key=lambda t: (t.agent == source, not t.installed, _ORDER.get(t.verdict, 5), t.name),
     )
 
 
-def _installed(agent: Any, one: Any, pair: Any, source: str) -> Target:
-    version = str(one.get("version") or "")
-    said = (one.get("from") or {}).get(source) or {}
+def _of_agent(agent: Any, pair: Any, source: str) -> Target:
+    version = agent.get("installed")
+    if not isinstance(version, str) or not version:
+        return _absent(agent, pair, source)
+    given = agent.get("from")
+    said = given.get(source) if isinstance(given, dict) else None
+    said = said if isinstance(said, dict) else {}
     verdict = str(said.get("verdict") or pair.get("verdict") or "untested")
     if pair.get("verdict") == "handoff":
         verdict = "handoff"

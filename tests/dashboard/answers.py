@@ -11,9 +11,9 @@ from typing import Any
 NATIVE = "9d6324ee-1ec0-4fbc-b645-08d34a9e52b0"
 
 
-def _installed(version: str, verdict: str, reason: str = "") -> dict[str, Any]:
-    said = {"verdict": verdict, "reason": reason}
-    return {"version": version, "path": "/home/dev/bin", "from": {"claude": said}}
+def _agent(slug: str, name: str, version: str | None, verdict: str, reason: str = "") -> Any:
+    said = {"claude": {"verdict": verdict, "reason": reason}}
+    return {"agent": slug, "name": name, "installed": version, "from": said}
 
 
 def _pair(target: str, verdict: str, versions: list[str], reason: str = "") -> dict[str, Any]:
@@ -27,12 +27,11 @@ def _pair(target: str, verdict: str, versions: list[str], reason: str = "") -> d
 
 COMPAT: dict[str, Any] = {
     "agents": [
-        {"agent": "claude", "name": "Claude Code", "installed": [_installed("2.1.332", "tested")]},
-        {"agent": "codex", "name": "Codex", "installed": [_installed("0.171.0", "tested")]},
-        {"agent": "cursor", "name": "Cursor", "installed": []},
-        {"agent": "gemini", "name": "Gemini CLI",
-         "installed": [_installed("0.61.0", "untested", "no version of it was run")]},
-        {"agent": "openclaw", "name": "OpenClaw", "installed": []},
+        _agent("claude", "Claude Code", "2.1.332", "tested"),
+        _agent("codex", "Codex", "0.171.0", "tested"),
+        _agent("cursor", "Cursor", None, "handoff"),
+        _agent("gemini", "Gemini CLI", "0.61.0", "untested", "no version of it was run"),
+        _agent("openclaw", "OpenClaw", None, "refused", "no installed version was found"),
     ],
     "pairs": [
         _pair("claude", "tested", ["2.0.77", "2.1.332"]),

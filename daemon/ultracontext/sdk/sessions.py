@@ -70,20 +70,18 @@ class LocalSessions:
         return OpenSession(space, space.find(context_id), self.redactor)
 
     def as_of(self, context_id: str, version: int) -> list[Message]:
-        """The messages of a version. Raises NotFoundError, also for an earlier one of a captured
-        session: the store keeps what changed, not yet a way to read the whole as it was."""
+        """The messages as they were when that version ended. Raises NotFoundError."""
         from ultracontext.store.session import read_session
 
         space = self._space()
         if space is None:
             raise NotFoundError("nothing was captured yet")
         row = space.find(context_id)
-        if version != row.version:
+        if not 0 <= version <= row.version:
             raise NotFoundError(
-                f"version {version} cannot be read: {row.version} is the newest",
-                hint="`d` on a version shows what it changed",
+                f"no version {version} of {context_id}", hint=f"There are 0 to {row.version}"
             )
-        return read_session(space, row, self.redactor).messages
+        return read_session(space, row, self.redactor, version=version).messages
 
     def places_looked_at(self) -> list[tuple[str, str, bool]]:
         """(agent, folder, whether it is there) of all known agents."""
