@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -13,12 +14,15 @@ from tests.dashboard.test_home import WIDE, context, loaded
 from textual.pilot import Pilot
 from textual.widgets import OptionList, Static
 
+from ultracontext.errors import NotFoundError
 from ultracontext_dashboard.app import Dashboard
 from ultracontext_dashboard.screens.home import Home
 from ultracontext_dashboard.screens.session import SessionScreen
 from ultracontext_dashboard.screens.switch import Switch
 from ultracontext_dashboard.screens.versions import Versions, diff_text
 from ultracontext_dashboard.switching import Choice, plan_text, targets
+
+pytestmark = pytest.mark.timeout(90)
 
 
 @pytest.fixture
@@ -31,12 +35,11 @@ def app(person: Path, make_app: MakeApp, answering: Answering) -> Dashboard:
     return make_app(person, program=answering.program)
 
 
-async def until(pilot: Pilot[int], met: Callable[[], bool]) -> None:
-    for _ in range(200):
-        if met():
-            return
+async def until(pilot: Pilot[int], met: Callable[[], bool], seconds: float = 15) -> None:
+    end = monotonic() + seconds
+    while not met():
+        assert monotonic() < end, "it did not come"
         await pilot.pause(0.05)
-    raise AssertionError("it did not come")
 
 
 def told(app: Dashboard, name: str) -> str:
@@ -212,3 +215,32 @@ def test_a_difference_shows_both_sides() -> None:
     ]  # fmt: skip
     assert "nothing changed" in diff_text({}).plain
     assert "nothing changed" in diff_text([1]).plain
+
+
+async def test_versions_of_the_store(person: Path, make_app: MakeApp) -> None:
+    app = make_app(person)
+    async with app.run_test(size=WIDE) as pilot:
+        await loaded(pilot, app)
+        await app.push_screen(SessionScreen(context(1)))
+        await pilot.press("v")
+        await until(pilot, lambda: isinstance(app.screen, Versions), 5)
+        listed = app.screen.query_one(OptionList)
+        await until(pilot, lambda: listed.option_count > 0, 60)
+        await pilot.press("d")
+        await until(pilot, lambda: told(app, "diff").strip() != "", 60)
+        assert "failed" not in told(app, "diff")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, SessionScreen), 5)
+        await until(pilot, lambda: "as it was" in told(app, "top"), 20)
+
+
+def test_a_version_that_is_not_there_is_refused(person: Path, make_app: MakeApp) -> None:
+    app = make_app(person)
+    sessions = app.reading.sessions
+    row = sessions.row(context(1))
+    assert row is not None
+    whole = sessions.as_of(context(1), row["version"])
+    assert [m.text for m in whole] == [m.text for m in sessions.open(context(1)).messages()]
+    with pytest.raises(NotFoundError, match="no version"):
+        sessions.as_of(context(1), row["version"] + 1)
+    app.reading.close()
