@@ -240,7 +240,9 @@ def test_a_version_that_is_not_there_is_refused(person: Path, make_app: MakeApp)
     row = sessions.row(context(1))
     assert row is not None
     whole = sessions.as_of(context(1), row["version"])
-    assert [m.text for m in whole] == [m.text for m in sessions.open(context(1)).messages()]
+    session = sessions.open(context(1))
+    session.advance()
+    assert [m.text for m in whole] == [m.text for m in session.messages()]
     with pytest.raises(NotFoundError, match="no version"):
         sessions.as_of(context(1), row["version"] + 1)
     app.reading.close()
