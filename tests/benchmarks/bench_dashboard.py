@@ -112,7 +112,7 @@ async def measure(seconds: float, rate: float, flood: int) -> dict[str, Any]:
         )  # fmt: skip
         feed, rows = Told(rate, 50), Rows(1000)
         app.feed = feed
-        app.reading.everything = rows.everything  # type: ignore[method-assign]
+        app.reading.everything = rows.everything  # type: ignore[method-assign,assignment]
         app.reading.news = rows.news  # type: ignore[method-assign,assignment]
         app.reading.messages = lambda *_: []  # type: ignore[method-assign]
         async with app.run_test(size=(140, 40)) as pilot:
@@ -138,7 +138,7 @@ async def live(app: Dashboard, feed: Told, seconds: float) -> dict[str, Any]:
         drawn = [v for k, v in done.items() if k not in held]
         app.call_after_refresh(lambda: lag.extend(time.perf_counter() - v for v in drawn))
 
-    listed.show = shown  # type: ignore[method-assign]
+    listed.show = shown  # type: ignore[method-assign,assignment]
     feed.limit = 1 << 60
     keys: list[float] = []
     spent, begun = time.process_time(), time.perf_counter()

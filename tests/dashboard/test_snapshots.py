@@ -28,8 +28,8 @@ def test_screen(
 ) -> None:  # fmt: skip
     app = make_app(person, program=Answering(tmp_path / "program").program)
     with pinned(app):
-        run = partial(SCENES[scene], app=app)
-        assert snap_compare(app, terminal_size=size, run_before=run)
+        act = SCENES[scene]
+        assert snap_compare(app, terminal_size=size, run_before=lambda pilot: act(pilot, app))
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

@@ -95,6 +95,12 @@ class LocalSessions:
             for root in roots.get(slug, ())
         ]
 
+    def tested_versions(self) -> dict[str, tuple[str, ...]]:
+        """By agent: the versions of its program that were run with this version of ours."""
+        from ultracontext.agents import known
+
+        return {slug: tuple(spec.versions) for slug, spec in known().items()}
+
     def secrets(self) -> list[dict[str, Any]]:
         """Masks by secret: `{"kind", "fingerprint", "sessions", "count", "since", "until", "met",
         "contexts"}`, those in most sessions first; `met`: when each session met it last."""

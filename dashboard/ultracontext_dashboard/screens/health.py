@@ -16,7 +16,6 @@ from rich.table import Table
 from rich.text import Text
 from textual.binding import Binding, BindingType
 
-from ultracontext.agents import known
 from ultracontext_dashboard import words
 from ultracontext_dashboard.library import moment
 from ultracontext_dashboard.screens.page import Page
@@ -177,7 +176,7 @@ def _agents(dashboard: Any) -> RenderableType:
         table.add_column(width=width)
     table.add_column(ratio=1)
     heads = ("Agent", "Sessions", "Messages", "Last event", "Versions met")
-    specs = known()
+    tested = dashboard.reading.sessions.tested_versions()
     table.add_row(*(Text(name, style="bold") for name in heads))
     now = dashboard.now()
     for agent in sorted({str(e.row["agent"]) for e in dashboard.entries.values()}):
@@ -189,7 +188,7 @@ def _agents(dashboard: Any) -> RenderableType:
             Text(f"{len(own):,}"),
             Text(f"{sum(e.row.get('messages') or 0 for e in own):,}"),
             Text(words.age(newest, now)),
-            versions_met(versions, specs[agent].versions if agent in specs else ()),
+            versions_met(versions, tested.get(agent, ())),
         )
     return table
 

@@ -68,4 +68,4 @@ class Page(Screen[None]):
         self.query_one("#page").scroll_relative(y=step, animate=False)
 
     def action_back(self) -> None:
-        self.dismiss()
+        _ = self.dismiss()  # not awaited: it would wait for itself

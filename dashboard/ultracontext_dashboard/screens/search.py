@@ -56,7 +56,7 @@ class Search(Screen[None]):
         self.query_one("#hits").focus()
 
     def action_back(self) -> None:
-        self.dismiss()
+        _ = self.dismiss()  # not awaited: it would wait for itself
 
     @work(exclusive=True, exit_on_error=False, group="search")
     async def _search(self, query: str) -> None:

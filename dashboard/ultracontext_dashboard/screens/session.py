@@ -140,7 +140,7 @@ class SessionScreen(Screen[None]):
             self.query_one(Conversation).search("")
             self.query_one(Conversation).focus()
             return
-        self.dismiss()
+        _ = self.dismiss()  # not awaited: it would wait for itself
 
     def action_find(self) -> None:
         field = self.query_one("#find", Input)

@@ -201,7 +201,7 @@ class Switch(ModalScreen[None]):
         if self._busy:
             self._tell(f"{self._busy}: wait until it ends", bad=True)
             return
-        self.dismiss()
+        _ = self.dismiss()  # not awaited: it would wait for itself
 
     # ---- doing it ----------------------------------------------------------------------------
     def action_open(self) -> None:

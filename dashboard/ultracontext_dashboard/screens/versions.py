@@ -80,7 +80,7 @@ class Versions(ModalScreen[None]):
         from ultracontext_dashboard.screens.session import SessionScreen
 
         version = int(self._versions[event.option_index].get("version", 0))
-        self.dismiss()
+        _ = self.dismiss()  # not awaited: it would wait for itself
         self.dashboard.push(SessionScreen(self._entry.context_id, version=version))
 
     @work(exclusive=True, exit_on_error=False, group="diff")
