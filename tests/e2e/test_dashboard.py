@@ -76,7 +76,9 @@ def test_demo_is_watched_read_and_left(terminal: Terminal) -> None:
     terminal.start(program("demo", "--pause", "0.1"), 120, 36)
     shown = terminal.until(lambda s: "● capturing" in s and "upload-service" in s)
     assert "claude" in shown
-    terminal.keys("/", "claude", "Enter")
+    terminal.keys("/")
+    terminal.shows("agent, project, text")
+    terminal.keys("claude", "Enter")
     terminal.shows("/ claude")
     terminal.keys("Enter")
     terminal.shows("Lineage")
