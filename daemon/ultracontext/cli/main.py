@@ -22,7 +22,7 @@ from ultracontext.cli.group import Entry, LazyGroup, UsageError
 from ultracontext.errors import UltraContextError
 
 _COMMANDS = "ultracontext.cli.commands"
-EVERY_DAY, CAPTURE, UPKEEP = "Every day", "Capture", "Upkeep"
+EVERY_DAY, CAPTURE, TEAM, UPKEEP = "Every day", "Capture", "Store and team", "Upkeep"
 
 ENTRIES = {
     "sessions": Entry(EVERY_DAY, f"{_COMMANDS}.sessions", "Captured sessions, newest first."),
@@ -40,6 +40,12 @@ ENTRIES = {
     "redact": Entry(CAPTURE, f"{_COMMANDS}.redact", "Mask text, or --check files for secrets."),
     "secrets": Entry(CAPTURE, f"{_COMMANDS}.secrets", "Which secrets were found where, by mask."),
     "setup": Entry(CAPTURE, f"{_COMMANDS}.setup", "Put `ultracontext` on the PATH (--link)."),
+    "context": Entry(TEAM, f"{_COMMANDS}.context", "Contexts by hand: create, append, fork, …"),
+    "serve": Entry(TEAM, f"{_COMMANDS}.serve", "The HTTP server over a store."),
+    "keys": Entry(TEAM, f"{_COMMANDS}.keys", "Create, list and revoke a server's keys."),
+    "export": Entry(UPKEEP, f"{_COMMANDS}.export", "Contexts with their history, to a file."),
+    "import": Entry(UPKEEP, f"{_COMMANDS}.importing", "What `export` wrote, into a store."),
+    "forget": Entry(CAPTURE, f"{_COMMANDS}.forget", "Wipe a session, here and for good."),
     "dashboard": Entry(UPKEEP, f"{_COMMANDS}.dashboard", "Watch live sessions, read them, switch."),
     "compat": Entry(UPKEEP, f"{_COMMANDS}.compat", "What is read and written, and the proof."),
 }

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import PurePath, PurePosixPath
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -96,6 +96,23 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes; None = to the end (capture has a limit of its own)."""
 
 
+class Beginning(msgspec.Struct, frozen=True, kw_only=True):
+    """A version of the session begins with this record: its agent went back, or made room.
+
+    Which records it puts aside: `records`, or all from `first` on, or all behind `after`, or, where
+    none is given, all. They are names as in `Assignment.record_id`, an ordinal where records have
+    none; of several in `first` the one that is stored counts.
+    """
+
+    cause: Literal["rewind", "compaction"]
+    records: tuple[str | int, ...] = ()
+    first: tuple[str | int, ...] = ()
+    after: str | int | None = None
+    """One that is not stored: then no version begins."""
+    unless_behind: str | int | None = None
+    """No version begins where `after` is this record, or stands behind it."""
+
+
 class Assignment(msgspec.Struct, frozen=True):
     """Whose record this is."""
 
@@ -110,6 +127,11 @@ class Assignment(msgspec.Struct, frozen=True):
     revision: int | None = None
     """Which content under `record_id` this is, where the source repeats ids (0 for the first); None
     = capture counts: other content of the same source is the next revision."""
+    parent: str | None = None
+    """Name of the record that this one follows, where records say so: it decides where a copy of
+    the file went on by itself."""
+    version: Beginning | None = None
+    """The version of the session that begins with this record, if one does."""
 
 
 class Assigner(Protocol):

@@ -40,6 +40,8 @@ class Session:
         self._usage = Usage()
         self._changes = Changes(changed)
         self._traits: dict[str, str] = {}
+        self._origin: str | None = None
+        """Session of another agent that this is a copy of."""
 
     def count(self, messages: list[Message]) -> None:
         """What a record gave."""
@@ -155,6 +157,11 @@ class Session:
             self._prompt = title_of(text)
             self._prompt_item = None if confirmed else first
 
+    def imported(self, path: object) -> None:
+        """The thread is a copy of another agent's session, whose file this is."""
+        name = as_text(path).replace("\\", "/").rpartition("/")[2]
+        self._origin = name.partition(".")[0] or None
+
     def tokens(self, total: object, last: object) -> None:
         """Totals of the thread so far and of the last answer (`token_count`)."""
         self._usage.count(tokens_of(total), tokens_of(last))
@@ -171,6 +178,9 @@ class Session:
     def value(self) -> SessionFacts:
         facts = self._facts
         title, source = self._title()
+        relation, parent = facts.relation, facts.parent_session
+        if relation is None and self._origin not in (None, self.id):
+            relation, parent = "fork", self._origin
         usage = self._usage.value()
         return SessionFacts(
             title=title,
@@ -183,9 +193,9 @@ class Session:
             started_at=facts.started_at,
             updated_at=facts.updated_at,
             messages=self.messages,
-            parent_session=facts.parent_session,
+            parent_session=parent,
             parent_agent=facts.parent_agent,
-            relation=facts.relation,
+            relation=relation,
             base=facts.base,
             tokens=sum(usage.get(key, 0) for key in SPENT),
             usage=usage,
