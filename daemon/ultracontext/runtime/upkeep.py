@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
+from glob import escape
 
 from ultracontext.capture import Rules
 from ultracontext.errors import RedactionError, StoreError
 from ultracontext.logs import get_logger
-from ultracontext.runtime.assembly import Line
+from ultracontext.runtime.assembly import Line, store_path
 from ultracontext.runtime.health import DAMAGED
 from ultracontext.runtime.ignored import captured_ignored
 from ultracontext.runtime.memory import give_back_memory
@@ -27,6 +29,8 @@ SHARE = 0.5
 BUSY_SECONDS = 1.0
 """How long a step waits at most for capture to have nothing left to do."""
 LOOK_SECONDS = 0.05
+COPY_SECONDS = 7 * 86400.0
+"""How long the copy of the store before a change of its schema stays."""
 CHECKED = "store.checked"
 """Note: when the store was last looked through and found sound, seconds since 1970."""
 
@@ -106,9 +110,18 @@ class Upkeep:
         self._check_wanted = False
         if found:
             space.note(CHECKED, int(self._now()))
+            self._drop_copies()
             log.info("store-checked", seconds=seconds)
         else:
             log.error("store-damaged", code=DAMAGED, seconds=seconds)
+
+    def _drop_copies(self) -> None:
+        """Of the store before its schema changed, once the new one has been sound for a while."""
+        path = store_path(self._line.setup)
+        for copy in [] if path is None else path.parent.glob(f"{escape(path.name)}.schema-*"):
+            with suppress(OSError):
+                if self._now() - copy.stat().st_mtime > COPY_SECONDS:
+                    copy.unlink()
 
     def _check_due(self) -> bool:
         at = self._line.space.noted(CHECKED)

@@ -33,9 +33,7 @@ RETRY_SECONDS = 3.0
 Signals = Callable[[asyncio.AbstractEventLoop, Callable[[], None]], Any]
 
 
-def until_masking(
-    setup: Setup, signals: Signals, notifier: Notifier | None = None
-) -> Setup | None:
+def until_masking(setup: Setup, signals: Signals, notifier: Notifier | None = None) -> Setup | None:
     """The setup with which the rules load, at once as a rule; None when told to stop first."""
     try:
         open_redactor(setup.paths, setup.settings)

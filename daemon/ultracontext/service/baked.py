@@ -68,7 +68,7 @@ def _path(text: str) -> str:
 
 
 def _of_agents(env: Mapping[str, str], home: Path) -> dict[str, str]:
-    """Variables by which agents are told where their sessions lie: those that their layouts read."""
+    """Variables that tell agents where their sessions lie: those that their layouts read."""
     noted = _Noted(env)
     for spec in known().values():
         list(spec.roots(noted, PurePath(home)))

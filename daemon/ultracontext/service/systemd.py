@@ -68,7 +68,9 @@ class Systemd:
         done = record.load(self._record_file) or record.Record(kind=self.kind)
         done.files = [str(file) for file in files]
         record.save(self._record_file, done)
-        outcome = Outcome(changed=[file for file, data in files.items() if record.write(file, data)])
+        outcome = Outcome(
+            changed=[file for file, data in files.items() if record.write(file, data)]
+        )
         self._must("daemon-reload")
         return outcome
 

@@ -47,9 +47,7 @@ def run(
     from ultracontext.runtime.assembly import Setup
     from ultracontext.runtime.daemon import run_daemon
 
-    setup = Setup(
-        paths=place.paths, settings=settings, env=place.env, home=place.home, flags=flags
-    )
+    setup = Setup(paths=place.paths, settings=settings, env=place.env, home=place.home, flags=flags)
     place.paths.ensure()
     terminal = sys.stderr if output.is_terminal(sys.stderr) else None
     logs.configure(level=settings.log.level, file=place.paths.log_file, terminal=terminal)
