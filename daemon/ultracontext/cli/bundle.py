@@ -29,7 +29,7 @@ LOG_LINES = 2000
 PACKAGES = ("aiohttp", "hyperscan", "ahocorasick-rs", "keyring", "textual", "typer", "watchdog")
 PLAIN = frozenset(
     {"log.level", "redaction.engine", "redaction.enabled", "capture.watch", "capture.sweep",
-     "capture.dedup_ttl", "capture.backfill", "retention.days"}
+     "capture.dedup_ttl", "capture.backfill", "retention.days", "retention.disk_mb"}
 )  # fmt: skip
 """Settings whose values say nothing of a person."""
 

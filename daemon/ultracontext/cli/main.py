@@ -82,7 +82,12 @@ def root(
             from ultracontext.cli.commands.dashboard import open_dashboard
             from ultracontext.cli.workspace import workspace
 
-            raise typer.Exit(open_dashboard(workspace()))
+            place = workspace()
+            if not place.paths.config_file.exists() and not place.paths.store_file.exists():
+                from ultracontext.cli.commands.setup import first_setup
+
+                first_setup(place)
+            raise typer.Exit(open_dashboard(place))
         from ultracontext.cli.commands.status import print_status
 
         raise typer.Exit(print_status(as_json=False, hint=True))

@@ -63,7 +63,7 @@ def held(home: Path, **env: str) -> Credentials:
 
 def use(monkeypatch: pytest.MonkeyPatch, ring: Ring) -> None:
     monkeypatch.setattr(credentials, "_ring", lambda: ring)
-    monkeypatch.setattr(credentials.sys, "platform", "linux")
+    monkeypatch.setattr("ultracontext.service.credentials.sys.platform", "linux")
 
 
 def key_file(home: Path) -> Path:

@@ -15,7 +15,7 @@ from ultracontext.cli.workspace import Workspace
 WARNINGS = frozenset(
     {
         "agent-broken", "captured-ignored", "redaction-off", "root-missing", "disk-low",
-        "daemon-starting", "remote-unavailable", "store-replaced", "settings-broken",
+        "daemon-starting", "remote-unavailable", "store-replaced", "settings-broken", "disk-budget",
     }
 )  # fmt: skip
 """Problems of `status` that stop nothing; every other one is an error."""

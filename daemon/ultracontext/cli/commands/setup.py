@@ -77,6 +77,14 @@ def setup(
     return _carry_out(place, plan, yes=yes, json=json)
 
 
+def first_setup(place: Workspace) -> None:
+    """On the first start on a terminal; a no leaves the defaults, Ctrl-C leaves the program."""
+    from ultracontext.cli.asking import asked
+
+    plan = asked(place, Plan(service=True))
+    _carry_out(place, plan, yes=False, json=False)
+
+
 def _carry_out(place: Workspace, plan: Plan, *, yes: bool, json: bool) -> int:
     if not json:
         for line in (*preview(place, plan), *shown(place, plan)):
