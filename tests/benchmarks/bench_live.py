@@ -1,6 +1,7 @@
 """Latency from a write to the stored event, idle cost, and memory with a 1 GB line.
 
-`python tests/benchmarks/bench_live.py latency [events]`, `idle [files] [seconds]`, `long [MB]`.
+`python tests/benchmarks/bench_live.py latency [events]`, `idle [files] [seconds]`,
+`burst [files]`, `long [MB]`.
 """
 
 from __future__ import annotations
@@ -127,6 +128,33 @@ def idle(files: int, seconds: float) -> dict[str, float]:
             kill(process)
 
 
+def burst(files: int) -> dict[str, float]:
+    """So many files made at once while the daemon runs: until all are known, and until all are
+    stored."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Home(Path(folder))
+        process = home.start("daemon", "run")
+        try:
+            client = wait_ready(home)
+            started = time.perf_counter()
+            for n in range(files):
+                ClaudeSession(home, project=f"-w-app{n % 200}").append(["one"])
+            made = time.perf_counter()
+            found = stored = 0.0
+            while not stored and time.perf_counter() - made < 600:
+                state = client.get("/status")["capture"]
+                now = time.perf_counter() - made
+                found = found or (now if state["sources"] >= files else 0.0)
+                stored = now if state["events"] >= files else 0.0
+                time.sleep(0.2)
+            return {
+                "files": files, "made_s": round(made - started, 1), "found_s": round(found, 1),
+                "stored_s": round(stored, 1), "cpu_s": round(stat_of(process.pid)["cpu"], 1),
+            }  # fmt: skip
+        finally:
+            kill(process)
+
+
 def long_line(megabytes: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         home = Home(Path(folder))
@@ -161,6 +189,8 @@ def main() -> None:
         report = idle(
             int(numbers[0]) if numbers else 10000, numbers[1] if len(numbers) > 1 else 60.0
         )
+    elif kind == "burst":
+        report = burst(int(numbers[0]) if numbers else 40000)
     else:
         report = long_line(int(numbers[0]) if numbers else 1024)
     sys.stdout.write(json.dumps(report) + "\n")

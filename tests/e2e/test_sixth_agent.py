@@ -68,6 +68,25 @@ def test_an_entry_point_is_enough(home: Home, tmp_path: Path) -> None:
     assert problems(home) == []
 
 
+@pytest.mark.parametrize("package", [False, True], ids=["module", "package"])
+def test_a_mended_reader_of_a_third_party_mends_what_is_stored(
+    home: Home, tmp_path: Path, package: bool
+) -> None:
+    site = tmp_path / "site"
+    installed(site, "parrot", "crew.bird:SPEC" if package else "parrot:SPEC")
+    code = site / ("crew/bird.py" if package else "parrot.py")
+    code.parent.mkdir(exist_ok=True)
+    code.write_text(CODE.read_text())
+    home.env["PYTHONPATH"] = str(site)
+    home.env["PYTHONDONTWRITEBYTECODE"] = "1"
+    check_parrot(home)
+    mended = CODE.read_text().replace("= line, ", "= 'Ahoy: ' + line, ")
+    assert mended != CODE.read_text()
+    code.write_text(mended)
+    [listed] = home.json("sessions", "--agent", "parrot")
+    assert listed["title"] == f"Ahoy: {SAID[0]}"
+
+
 BROKEN = {
     "absent": ("absent.nowhere:SPEC", None, "ModuleNotFoundError"),
     "raises": ("raises:SPEC", "raise RuntimeError('the text of an error')", "RuntimeError"),

@@ -16,5 +16,5 @@ def older_redactor(secret: bytes, keep: Callable[[Rule], bool] = lambda rule: Fa
     every = load_rules()
     rules = tuple(rule for rule in every if keep(rule)) or every[:1]
     version = rule_set_version(rules)
-    engine = open_engine(rules, version, name="aho")
+    engine = open_engine(rules, name="aho")
     return Redactor(Scanner(rules, engine, Fingerprinter(secret)), version, secret)

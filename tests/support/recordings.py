@@ -79,15 +79,22 @@ def redactor() -> Redactor:
 
 
 def minted(
-    native: Any, *, agent: str = "test", source: str = "/root/file", start: int = 0, **more: Any
+    native: Any,
+    *,
+    agent: str = "test",
+    source: str = "/root/file",
+    start: int = 0,
+    whole: bool = False,
+    **more: Any,
 ) -> MaskedRecord:
     """A masked record of a value, or of bytes as they are."""
     data = native if isinstance(native, bytes) else json.dumps(native).encode()
     return redactor().redact(
         RawRecord(
             agent=agent, source=source, start=start, end=start + len(data) + 1, data=data, **more
-        )
-    )
+        ),
+        whole=whole,
+    )  # fmt: skip
 
 
 @dataclass
@@ -140,9 +147,11 @@ def play(
     *,
     resume: bool = False,
     change: Change | None = None,
+    whole: bool = False,
 ) -> Play:
     """Assigns all records; with `resume` each by a new assigner, as after a stop; with `change`
-    each JSON record of a source exchanged for what it makes of it."""
+    each JSON record of a source exchanged for what it makes of it; with `whole` large strings stay
+    in their records, as a switch reads them."""
     spec = spec_of(agent)
     contents = dict(laid)
     result = Play(agent)
@@ -152,7 +161,7 @@ def play(
             continue
         assigner = spec.assigner(facts, None)
         for start, line in _records(facts, data, change):
-            record, assignment = _assign(agent, assigner, path, start, line, contents)
+            record, assignment = _assign(agent, assigner, path, start, line, contents, whole=whole)
             result.take(path, record, assignment)
             state = json.dumps(assigner.state())
             result.state_bytes = max(result.state_bytes, len(state))
@@ -168,14 +177,16 @@ def _assign(
     start: int,
     line: bytes,
     contents: Mapping[str, bytes],
+    *,
+    whole: bool,
 ) -> tuple[MaskedRecord, Assignment]:
     source = f"{ROOT}/{path}"
-    record = minted(line, agent=agent, source=source, start=start)
+    record = minted(line, agent=agent, source=source, start=start, whole=whole)
     assignment = assigner.assign(record)
     met = {need.name: data for need in assignment.needs if (data := _met(need, path, contents))}
     if not met:
         return record, assignment
-    record = minted(line, agent=agent, source=source, start=start, companions=met)
+    record = minted(line, agent=agent, source=source, start=start, companions=met, whole=whole)
     return record, assigner.assign(record)
 
 

@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from ultracontext.model import RawRecord
-from ultracontext.redaction import MaskedRecord, Redactor, load_redactor, require_masked
+from ultracontext.redaction import (
+    MaskedRecord,
+    MaskedText,
+    Redactor,
+    load_redactor,
+    require_masked,
+    require_masked_text,
+)
 
 RAW = RawRecord(agent="claude", source="/s", start=0, end=8, data=b'{"a":1}')
 
@@ -99,3 +106,49 @@ def test_the_redactor_takes_raw_records_only(record: MaskedRecord) -> None:
     redactor: Redactor = load_redactor(b"k", engine="aho")
     with pytest.raises((AttributeError, TypeError)):
         redactor.redact(record)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def text() -> MaskedText:
+    return load_redactor(b"k", engine="aho").document("a note")
+
+
+def test_a_masked_text_is_made_by_the_redactor_only(text: MaskedText) -> None:
+    for fields in ({}, {"text": "x"}, {"text": "x", "masks": {}, "rule_set": 1}):
+        with pytest.raises(TypeError):
+            MaskedText(**fields)
+    with pytest.raises(TypeError):
+        type("Mine", (MaskedText,), {})
+    with pytest.raises(TypeError):
+        copy.copy(text)
+    with pytest.raises(TypeError):
+        copy.deepcopy(text)
+    with pytest.raises(TypeError):
+        pickle.dumps(text)
+    for name in (*MaskedText.__slots__, "extra"):
+        with pytest.raises((AttributeError, TypeError)):
+            setattr(text, name, None)
+
+
+def test_a_forged_text_is_recognised(text: MaskedText) -> None:
+    forged = object.__new__(MaskedText)
+    for other in (forged, "a note", b"a note", None, text.text):
+        with pytest.raises(TypeError):
+            require_masked_text(other)
+    assert require_masked_text(text) is text
+
+
+def test_a_document_and_a_value_are_masked() -> None:
+    redactor = load_redactor(b"k", engine="aho")
+    secret = "gh" + "p_N0tReAl3ahovCJQX4bipwDKRY5cjqxELSZ6d"
+    note = redactor.document(f"use {secret}")
+    assert secret not in note.text
+    assert note.masks == {"github-token": 1}
+    assert redactor.document(note.text).text == note.text
+    value = {"role": "user", "content": [secret, {"password": "N0tReAl!9x"}, 7, None], secret: 1}
+    masked = redactor.value(value)
+    assert secret not in str(masked)
+    assert "N0tReAl!9x" not in str(masked)
+    assert masked["content"][2:] == [7, None]
+    assert redactor.value(secret).startswith("[redacted:github-token:")
+    assert value["content"][0] == secret  # type: ignore[index]

@@ -37,6 +37,7 @@ from ultracontext.model import RawRecord
 
 __all__ = [
     "RowProgress",
+    "all_records",
     "answers",
     "database_look",
     "database_of",
@@ -138,6 +139,19 @@ def answers(
         except (sqlite3.Error, OSError):
             break
     return dict.fromkeys(queries)
+
+
+def all_records(path: str, queries: tuple[Query, ...]) -> list[bytes]:
+    """All rows at once as records, in the order of the queries. Raises OSError, CaptureError."""
+    try:
+        try:
+            with _connected(path, live=False) as database:
+                return [data for _, data in whole_rows(database, queries)]
+        except _StirredError:
+            with _connected(path, live=True) as database:
+                return [data for _, data in whole_rows(database, queries)]
+    except sqlite3.DatabaseError as error:
+        raise _fault(error) from error
 
 
 def _answer(

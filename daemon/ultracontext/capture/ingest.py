@@ -15,22 +15,25 @@ from typing import Any
 import msgspec
 
 from ultracontext.capture.admission import Admission
+from ultracontext.capture.copies import Copies
 from ultracontext.capture.fresh import Fresh
 from ultracontext.capture.lines import salvage
 from ultracontext.capture.places import fetch_need
 from ultracontext.capture.readers import Readers
 from ultracontext.capture.source import Source
 from ultracontext.capture.status import SourceError
+from ultracontext.capture.streams import Streams
 from ultracontext.formats import Assignment, Engine
 from ultracontext.model import Base, EventId, RawRecord, event_id, message_id
 from ultracontext.model.failpoint import failpoint
-from ultracontext.redaction import MaskedRecord, Redactor
+from ultracontext.redaction import Frame, MaskedRecord, Redactor
 from ultracontext.store.base import (
     CaptureBatch,
     Checkpoint,
     Event,
     FactsUpdate,
     KnownEvent,
+    NewVersion,
     SpaceStore,
 )
 
@@ -54,6 +57,13 @@ class Batch:
     masked: int = 0
     touched: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     """(agent, session) → kinds of its new nodes."""
+
+    def take_back(self, identity: EventId) -> Event | None:
+        """The event of this id, which is no longer in the batch."""
+        for place in range(len(self.events) - 1, -1, -1):
+            if self.events[place].event_id == identity:
+                return self.events.pop(place)
+        return None
 
     def count(self, name: str, by: int = 1) -> None:
         self.counts[name] = self.counts.get(name, 0) + by
@@ -92,6 +102,8 @@ class Ingest:
         self._secret = secret
         self._roots = roots
         self._readers = readers
+        self._copies = Copies(store, still_there)
+        self._streams = Streams()
         self._admission = admission
         self._fresh = Fresh(store)
         self._still_there = still_there
@@ -101,7 +113,11 @@ class Ingest:
         """Adds a slice of one source to the batch. On an error the caller takes the source back."""
         batch.sources[source.saved.source_id] = source
         failpoint("after_read")
-        records = self._sound(raws, self._redactor.redact_all(raws), batch)
+        in_order = source.facts.engine is not Engine.DOCUMENT  # which is read whole each time
+        frame = source.frame if in_order else None
+        masked = self._redactor.sequence(raws, frame)
+        records = self._sound(raws, masked, frame, batch)
+        source.frame = masked[-1].frame if masked and in_order else None
         failpoint("after_redact")
         candidates = self._admission.sift(source, self._assign(source, records, batch), batch)
         failpoint("after_assign")
@@ -123,11 +139,17 @@ class Ingest:
         ]
 
     def _sound(
-        self, raws: Sequence[RawRecord], masked: Sequence[MaskedRecord], batch: Batch
+        self,
+        raws: Sequence[RawRecord],
+        masked: Sequence[MaskedRecord],
+        frame: Frame | None,
+        batch: Batch,
     ) -> list[MaskedRecord]:
-        """The records, with what can be saved of damaged ones in their place."""
+        """The records, with what can be saved of damaged ones in their place. `frame` is what was
+        open before the first."""
         records: list[MaskedRecord] = []
-        for raw, record in zip(raws, masked, strict=True):
+        frames = [frame, *(record.frame for record in masked)]
+        for raw, record, before in zip(raws, masked, frames, strict=False):
             batch.bytes += raw.end - raw.start
             if record.native is not None:
                 records.append(record)
@@ -135,21 +157,21 @@ class Ingest:
                 self._error(batch, record, "too-large")
                 records.append(record)
             elif raw.data:
-                records.extend(self._salvaged(raw, record, batch))
+                records.extend(self._salvaged(raw, record, before, batch))
             else:
                 records.append(record)
         return records
 
     def _salvaged(
-        self, raw: RawRecord, whole: MaskedRecord, batch: Batch
+        self, raw: RawRecord, whole: MaskedRecord, frame: Frame | None, batch: Batch
     ) -> Iterable[MaskedRecord]:
         pieces = salvage(raw.data)
         self._error(batch, whole, "damaged")
         if len(pieces) == 1 and pieces[0].damage is None:
             return [whole]
         last = len(pieces) - 1
-        return [
-            self._redactor.redact(
+        return self._redactor.sequence(
+            [
                 RawRecord(
                     agent=raw.agent,
                     source=raw.source,
@@ -158,9 +180,10 @@ class Ingest:
                     data=piece.data,
                     damage=piece.damage,
                 )
-            )
-            for i, piece in enumerate(pieces)
-        ]
+                for i, piece in enumerate(pieces)
+            ],
+            frame,
+        )
 
     def _error(self, batch: Batch, record: MaskedRecord, code: str) -> None:
         batch.count(f"errors.{code}")
@@ -226,6 +249,10 @@ class Ingest:
         if before is None:
             fresh = identity == candidate.event_id
             before = known.get(identity) if fresh else self._known(identity)
+        if before is None and not revision and (first := self._copies.parting(candidate, batch)):
+            self._branch(candidate, batch, first)
+            identity = self._identity(candidate, 0)
+            before = batch.pending.get(identity) or self._known(identity)
         in_place = before is not None and source.facts.engine in IN_PLACE
         while before is not None:
             same = before.digest in (b"", record.digest)  # empty: of another key, not known
@@ -236,7 +263,8 @@ class Ingest:
                 if self._is_revision(candidate, batch):
                     batch.count("duplicates")
                     return
-                self._branch(candidate, batch)
+                first = event_id(source.spec.slug, candidate.session_id, candidate.name)
+                self._branch(candidate, batch, first)
             else:
                 revision += 1
             identity = self._identity(candidate, revision)
@@ -244,7 +272,11 @@ class Ingest:
             if same and before is None:
                 batch.count("duplicates")
                 return
-        self._add(candidate, identity, revision, batch)
+        replaces = in_place and self._streams.goes_on(candidate, revision)
+        if replaces:
+            revision -= 1
+            identity = self._identity(candidate, revision)
+        self._add(candidate, identity, revision, batch, replaces=replaces)
 
     def _identity(self, candidate: Candidate, revision: int) -> EventId:
         return event_id(candidate.source.spec.slug, candidate.session_id, candidate.name, revision)
@@ -272,17 +304,22 @@ class Ingest:
             and self._still_there(before.source_id)
         )
 
-    def _branch(self, candidate: Candidate, batch: Batch) -> None:
-        """From here on this copy is a session of its own: `<native>~<8 hex>`."""
+    def _branch(self, candidate: Candidate, batch: Batch, first: EventId) -> None:
+        """From here on this copy is a session of its own: `<native>~<8 hex>`. `first` is the event
+        of the session that no longer belongs to it."""
         source, record = candidate.source, candidate.record
-        origin = f"{source.spec.slug}\0{candidate.session_id}\0{candidate.name}\0".encode(
+        where = (
+            candidate.name
+            if candidate.assignment.parent is None
+            else "after " + (candidate.assignment.parent)
+        )
+        origin = f"{source.spec.slug}\0{candidate.session_id}\0{where}\0".encode(
             "utf-8", "surrogatepass"
         )
         suffix = "~" + blake2b(origin + unmarked(record), digest_size=4).hexdigest()
         native = candidate.session_id
         source.branch = suffix
         candidate.session_id = native + suffix
-        first = event_id(source.spec.slug, native, candidate.name)
         batch.bases[(source.spec.slug, candidate.session_id)] = Base(
             session_id=native,
             end=self._place(source.spec.slug, native, first, batch),
@@ -303,14 +340,26 @@ class Ingest:
                 place += 1
         return place
 
-    def _add(self, candidate: Candidate, identity: EventId, revision: int, batch: Batch) -> None:
+    def _add(
+        self,
+        candidate: Candidate,
+        identity: EventId,
+        revision: int,
+        batch: Batch,
+        *,
+        replaces: bool = False,
+    ) -> None:
         source, record = candidate.source, candidate.record
         slug, session_id = source.spec.slug, candidate.session_id
         messages = self._readers.feed(slug, session_id, record, message_id(identity), revision)
         first = messages[0] if messages else None
         failpoint("after_feed")
+        if replaces and (older := batch.take_back(identity)) is not None:
+            replaces = older.replaces
         self._fresh.add((slug, session_id), identity)
         batch.pending[identity] = KnownEvent(record.digest, source.saved.source_id)
+        if candidate.assignment.record_id is not None:
+            self._copies.grew(slug, session_id, source.saved.source_id)
         batch.events.append(
             Event(
                 event_id=identity,
@@ -325,6 +374,8 @@ class Ingest:
                 event_type=first.event_type if first else "",
                 call_id=first.tool.call_id if first and first.tool else None,
                 time_ms=milliseconds(record.native),
+                version=_version(candidate) or _edited(candidate, revision),
+                replaces=replaces,
             )
         )
         batch.touched.setdefault((slug, session_id), []).append(first.kind if first else "meta")
@@ -348,6 +399,43 @@ class Ingest:
         return CaptureBatch(
             events=batch.events, checkpoints=checkpoints, facts=facts, counts=batch.counts
         )
+
+
+def _version(candidate: Candidate) -> NewVersion | None:
+    """The version that begins with a record, its names as event ids; those of a fork may be of the
+    session that it goes on from."""
+    begins = candidate.assignment.version
+    if begins is None:
+        return None
+    slug, session = candidate.source.spec.slug, candidate.session_id
+    sessions = (session, session.partition("~")[0]) if "~" in session else (session,)
+
+    def named(*names: str | int | None) -> tuple[EventId, ...]:
+        known = (name for name in names if name is not None)
+        return tuple(event_id(slug, held, name) for name in known for held in sessions)
+
+    turn = begins.unless_behind
+    return NewVersion(
+        cause=begins.cause,
+        events=named(*begins.records),
+        first=named(*begins.first),
+        after=named(begins.after),
+        unless_behind=None if turn is None else event_id(slug, session, turn),
+    )
+
+
+def _edited(candidate: Candidate, revision: int) -> NewVersion | None:
+    """A log was changed where it had been read: the first of its records that differ begins a
+    version, so that the one before shows all as it was."""
+    source = candidate.source
+    log = source.facts.engine in (Engine.APPEND_LOG, Engine.COMPRESSED_LOG)
+    edited = bool(revision) and log and candidate.assignment.revision is None
+    begins, source.edited = edited and not source.edited, edited
+    if not begins:
+        return None
+    slug, session = source.spec.slug, candidate.session_id
+    before = event_id(slug, session, candidate.name, revision - 1)
+    return NewVersion(cause="edit", events=(before,))
 
 
 def _own_name(source: Source) -> str:

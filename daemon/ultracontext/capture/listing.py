@@ -125,7 +125,7 @@ def _parent_id(space: SpaceStore, row: ContextRow, present: dict[str, bool]) -> 
     if context is None:
         if not row.facts.parent_session:
             return None
-        context = captured_context_id(row.agent, row.facts.parent_session)
+        context = captured_context_id(row.facts.parent_agent or row.agent, row.facts.parent_session)
     if context not in present:
         present[context] = _is_captured(space, context)
     return context if present[context] else None

@@ -14,9 +14,9 @@ import msgspec
 
 from ultracontext.formats import AgentSpec, SessionReader
 from ultracontext.logs import get_logger
-from ultracontext.model import Base, Message, MessageId, SessionFacts, message_id
+from ultracontext.model import Base, EventId, Message, MessageId, SessionFacts, message_id
 from ultracontext.redaction import MaskedRecord, Redactor
-from ultracontext.store.base import ContextRow, FactsUpdate, SpaceStore
+from ultracontext.store.base import ContextRow, FactsUpdate, SpaceStore, StoredNode
 from ultracontext.store.beginning import Beginnings, remask
 
 log = get_logger(__name__)
@@ -142,12 +142,15 @@ class Readers:
             return
         kept = Kept(self._specs[agent].reader(session_id), exact=True)
         whole = True
+        mended: dict[EventId, tuple[str, str, str]] = {}
         for count, piece in enumerate(Beginnings(self._store, self._redactor).pieces(row), start=1):
             if piece.node is None or piece.record is None:
                 whole = False
                 continue
-            kept.reader.feed(piece.record, message_id(piece.node.event_id))
-            kept.fed += piece.row.context_id == row.context_id
+            messages = kept.reader.feed(piece.record, message_id(piece.node.event_id))
+            if piece.row.context_id == row.context_id:
+                kept.fed += 1
+                mended |= _other_kinds(piece.node, messages)
             if count % step == 0:
                 yield
         kept.whole = True
@@ -156,9 +159,21 @@ class Readers:
         base = kept.base or kept.reader.facts().base
         if base is not None and not whole:
             self.orphans.setdefault((agent, base.session_id), set()).add(session_id)
+        if mended:
+            self._store.set_kinds(mended)
         now = self._store.by_session(agent, session_id)
         if now is not None and now.nodes == kept.fed:
             self._kept[agent, session_id] = kept
+
+
+def _other_kinds(
+    node: StoredNode, messages: Sequence[Message]
+) -> dict[EventId, tuple[str, str, str]]:
+    """What a node is, where that is not what is stored of it: what its first message is."""
+    first = messages[0] if messages else None
+    kinds = (first.kind, first.role, first.event_type) if first else ("meta", "system", "")
+    same = kinds == (node.kind, node.role, node.event_type)
+    return {} if same else {node.event_id: kinds}
 
 
 def stored_records(

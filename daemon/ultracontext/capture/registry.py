@@ -13,9 +13,9 @@ from typing import Any
 from ultracontext.capture.backfill import Backfill
 from ultracontext.capture.discover import Found, Walk, look_of
 from ultracontext.capture.places import keyed_digest, opened
-from ultracontext.capture.source import Look, Source, fingerprint, skip_of
+from ultracontext.capture.source import FRAME, Look, Source, fingerprint, skip_of
 from ultracontext.formats import AgentSpec, Engine, SourceFacts
-from ultracontext.redaction import Redactor
+from ultracontext.redaction import Frame, Redactor
 from ultracontext.store.base import CaptureBatch, Checkpoint, SpaceStore
 
 ACTIVE_FILES = 64
@@ -232,6 +232,7 @@ class Registry:
             branch=checkpoint.branch,
             skip_until=skip_of(checkpoint.mode),
             state=checkpoint.state,
+            frame=Frame.of(checkpoint.state.get(FRAME)),
             stored=stored,
         )
         self._by_path[found.path] = source
@@ -287,6 +288,10 @@ class Registry:
                 if self._by_path.get(source.path) is not source:
                     del self._by_inode[key]
                     self._by_id.pop(source.saved.source_id, None)
+
+    def by_id(self, source_id: int) -> Source | None:
+        """A source that was met since the start."""
+        return self._by_id.get(source_id)
 
     def look(self, source: Source) -> Look | None:
         """A fresh stat of the source's path, None when it is gone."""

@@ -22,6 +22,7 @@ from ultracontext.capture.places import (
     read_at,
 )
 from ultracontext.formats import AgentSpec, Assigner, Engine, SourceFacts
+from ultracontext.redaction import Frame
 from ultracontext.store.base import Checkpoint
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from ultracontext.capture.tail import LongLine, Stream
 
 TAIL_BYTES = 64
+FRAME = "frame"
+"""Where a checkpoint's state keeps what is open."""
+
 VERIFY_BYTES = 8 << 20
 
 
@@ -92,6 +96,8 @@ class Source:
     stored: bool = False
     """Whether the store has a row of this source."""
     dirty: bool = False
+    edited: bool = False
+    """The last new record was a changed one; changes right behind each other are one."""
     seen: Look | None = None
     """The file as of the last look that found nothing left to do."""
     sweep: int = 0
@@ -107,13 +113,17 @@ class Source:
     pinned: bool = False
     """Records between `saved` and here wait for an answer: the checkpoint stays."""
     state: Mapping[str, Any] = field(default_factory=dict)
+    frame: Frame | None = None
+    """A framed secret whose end has not come; saved as `frame` beside the assigner's state."""
 
     def rewind(self) -> None:
         """Back to the begin: the content changed. Ids make the second reading harmless."""
+        self.edited = False
         self.position = self.ordinal = self.scanned = 0
         self.long_line = self.stream = self.rows = None
         self.assigner = None
         self.state = {}
+        self.frame = None
         self.prefix = None
         self.tail = b""
         self.branch = None
@@ -124,6 +134,7 @@ class Source:
         """Back to what is stored, after a commit that failed."""
         self.position, self.ordinal = self.saved.position, self.saved.ordinal
         self.branch, self.state = self.saved.branch, self.saved.state
+        self.frame = Frame.of(self.saved.state.get(FRAME))
         self.skip_until = skip_of(self.saved.mode)
         self.scanned = 0
         self.long_line = self.stream = self.rows = None
@@ -147,6 +158,9 @@ class Source:
         state = self.assigner.state() if self.assigner is not None else self.state
         if self.rows is not None:
             state = {**state, "rows": self.rows.state()}
+        state = {name: value for name, value in state.items() if name != FRAME}
+        if self.frame is not None:
+            state[FRAME] = self.frame.state()
         read = self.seen is self.look or self.skip_until >= self.look.size > 0
         end = self.look if read else NOWHERE
         prefix = self.prefix.value() if self.prefix is not None else self.saved.prefix

@@ -25,6 +25,8 @@ class Watcher:
         self._observer: Any = None
         self._lost: logging.Handler = logging.NullHandler()
         self._watched: dict[str, Any] = {}
+        self._anew = False
+        """It had to be started again the last time."""
         self.mode = "polling: not started"
 
     def start(self) -> None:
@@ -43,7 +45,8 @@ class Watcher:
     def watch(self, folders: Mapping[str, bool]) -> bool:
         """Watches new folders (true: with all below); a refusal means polling until later.
 
-        True when watches were added: what came between the sweep and them was not seen."""
+        True when watches were added: what came between the sweep and them was not seen. A watcher
+        that ends each time says so once only."""
         again = self._observer is None or not self._alive()
         if again:
             self._start_again()
@@ -64,7 +67,8 @@ class Watcher:
             self._fall_back(refused)
         else:
             self.mode = "events"
-        return placed and not again
+        anew, self._anew = again and not self._anew, again
+        return placed and (anew or not again)
 
     def _replace(self, folder: str, known: Any, recursive: bool) -> None:
         from watchdog.events import (

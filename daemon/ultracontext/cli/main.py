@@ -22,11 +22,15 @@ from ultracontext.cli.group import Entry, LazyGroup, UsageError
 from ultracontext.errors import UltraContextError
 
 _COMMANDS = "ultracontext.cli.commands"
-EVERY_DAY, CAPTURE, UPKEEP = "Every day", "Capture", "Upkeep"
+EVERY_DAY, CAPTURE, TEAM, UPKEEP = "Every day", "Capture", "Store and team", "Upkeep"
 
 ENTRIES = {
     "sessions": Entry(EVERY_DAY, f"{_COMMANDS}.sessions", "Captured sessions, newest first."),
     "show": Entry(EVERY_DAY, f"{_COMMANDS}.show", "One session: typed, answered and done."),
+    "switch": Entry(EVERY_DAY, f"{_COMMANDS}.switch", "Continue a session in another agent."),
+    "restore": Entry(EVERY_DAY, f"{_COMMANDS}.restore", "Write stored sessions back."),
+    "heal": Entry(EVERY_DAY, f"{_COMMANDS}.heal", "A clean copy of a session that fails."),
+    "relocate": Entry(EVERY_DAY, f"{_COMMANDS}.relocate", "A project folder moved."),
     "search": Entry(EVERY_DAY, f"{_COMMANDS}.search", "Full text over everything."),
     "status": Entry(EVERY_DAY, f"{_COMMANDS}.status", "Whether the daemon runs, and how it is."),
     "demo": Entry(EVERY_DAY, f"{_COMMANDS}.demo", "Plays recorded samples into a temporary home."),
@@ -42,8 +46,14 @@ ENTRIES = {
     "logout": Entry(CAPTURE, f"{_COMMANDS}.logout", "Forget it."),
     "store": Entry(UPKEEP, f"{_COMMANDS}.store", "Backup, restore, check."),
     "uninstall": Entry(UPKEEP, f"{_COMMANDS}.uninstall", "Remove what we put on this machine."),
+    "context": Entry(TEAM, f"{_COMMANDS}.context", "Contexts by hand: create, append, fork, …"),
+    "serve": Entry(TEAM, f"{_COMMANDS}.serve", "The HTTP server over a store."),
+    "keys": Entry(TEAM, f"{_COMMANDS}.keys", "Create, list and revoke a server's keys."),
+    "export": Entry(UPKEEP, f"{_COMMANDS}.export", "Contexts with their history, to a file."),
+    "import": Entry(UPKEEP, f"{_COMMANDS}.importing", "What `export` wrote, into a store."),
+    "forget": Entry(CAPTURE, f"{_COMMANDS}.forget", "Wipe a session, here and for good."),
     "dashboard": Entry(UPKEEP, f"{_COMMANDS}.dashboard", "Watch live sessions, read them, switch."),
-    "compat": Entry(UPKEEP, f"{_COMMANDS}.compat", "Versions of the agents (--check)."),
+    "compat": Entry(UPKEEP, f"{_COMMANDS}.compat", "What is read and written, and the proof."),
 }
 LazyGroup.entries = ENTRIES
 

@@ -25,7 +25,8 @@ class Lookup:
     name: str
     """Key in `ListingFacts.found`."""
     path: str
-    """Relative to the root."""
+    """Relative to the root. With `*`, for a writer only: the answer is {path: text} of all that
+    match."""
     sql: str | None = None
     """Binds `:session_id`; None = the file's text."""
 

@@ -10,13 +10,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import PurePath, PurePosixPath
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
+from ultracontext.formats.evidence import Compat
 from ultracontext.formats.listing import Judge, Lookups
+from ultracontext.formats.proof import Proof
+from ultracontext.formats.writing import Extras, Writer
 from ultracontext.model import Base, Message, MessageId, SessionFacts
 from ultracontext.redaction import MaskedRecord
+
+if TYPE_CHECKING:
+    from ultracontext.formats.gate import Permit
 
 
 class Engine(StrEnum):
@@ -90,6 +96,23 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes; None = to the end (capture has a limit of its own)."""
 
 
+class Beginning(msgspec.Struct, frozen=True, kw_only=True):
+    """A version of the session begins with this record: its agent went back, or made room.
+
+    Which records it puts aside: `records`, or all from `first` on, or all behind `after`, or, where
+    none is given, all. They are names as in `Assignment.record_id`, an ordinal where records have
+    none; of several in `first` the one that is stored counts.
+    """
+
+    cause: Literal["rewind", "compaction"]
+    records: tuple[str | int, ...] = ()
+    first: tuple[str | int, ...] = ()
+    after: str | int | None = None
+    """One that is not stored: then no version begins."""
+    unless_behind: str | int | None = None
+    """No version begins where `after` is this record, or stands behind it."""
+
+
 class Assignment(msgspec.Struct, frozen=True):
     """Whose record this is."""
 
@@ -104,6 +127,11 @@ class Assignment(msgspec.Struct, frozen=True):
     revision: int | None = None
     """Which content under `record_id` this is, where the source repeats ids (0 for the first); None
     = capture counts: other content of the same source is the next revision."""
+    parent: str | None = None
+    """Name of the record that this one follows, where records say so: it decides where a copy of
+    the file went on by itself."""
+    version: Beginning | None = None
+    """The version of the session that begins with this record, if one does."""
 
 
 class Assigner(Protocol):
@@ -220,5 +248,18 @@ class AgentSpec:
     """Folders below the home that hold one entry a version, named by it, or a `node_modules`."""
     versions: Sequence[str] = ()
     """Versions that were run, with evidence in `compat`."""
+    writer: Callable[[Permit], Writer] | None = None
+    """Writes sessions for the version that the permit names; None: there is no native way."""
+    compat: Compat | None = None
+    """What was run."""
+    extras: Callable[[MaskedRecord, Message], Extras] | None = None
+    """(record, one of the messages that were made of it) → its pictures, and what proves a thought.
+    Asked for prompts and results that tell of pictures, and for thoughts."""
+    opening: Callable[[str], tuple[str, ...]] | None = None
+    """First prompt → the command that starts the program with it, in the folder where it runs."""
+    summarises: Callable[[Message], bool] | None = None
+    """Whether a `system` message is the summary that a compaction left; without it: none is."""
+    proof: Proof | None = None
+    """How `compat prove` runs the program."""
     described: Sequence[str] = ()
     """Forms that are read as public material describes them; no program was run for them."""

@@ -26,6 +26,14 @@ NAMES = (
     "before_commit",
     "after_commit",
     "after_acknowledge",
+    "switch_ledger",
+    "switch_temporary",
+    "switch_named",
+    "switch_folder",
+    "switch_step",
+    "switch_stepped",
+    "switch_read",
+    "switch_written",
 )
 
 _armed: dict[str, tuple[str, int]] = {}

@@ -38,6 +38,8 @@ class SessionFacts(msgspec.Struct, kw_only=True, omit_defaults=True):
     messages: int = 0
     """Messages that `show` gives, `meta` not counted."""
     parent_session: str | None = None
+    parent_agent: str | None = None
+    """Of a `switch`: whose session the parent is; None = the same agent's."""
     relation: Literal["subagent", "fork", "switch"] | None = None
     base: Base | None = None
     lineage_key: str | None = None

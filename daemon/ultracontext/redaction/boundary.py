@@ -7,8 +7,9 @@ sure does not pass: RedactionError.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,18 @@ import msgspec
 from ultracontext.errors import RedactionError
 from ultracontext.model import RawRecord
 from ultracontext.redaction.across import mask_across
+from ultracontext.redaction.frames import FRAMES, Frame, follow, may_begin, may_open
 from ultracontext.redaction.joined import mask_joined
 from ultracontext.redaction.large import TIMEOUT_SECONDS, ChildError, Order, mask_in_child
-from ultracontext.redaction.minted import MaskedRecord, Open, closed, mint
+from ultracontext.redaction.minted import (
+    MaskedRecord,
+    MaskedText,
+    Open,
+    closed,
+    fields_of,
+    mint,
+    mint_text,
+)
 from ultracontext.redaction.parse import (
     dump_json,
     load_exactly,
@@ -36,6 +46,29 @@ from ultracontext.redaction.walk import OUR_NAMES, SHORTEST, Found, Names, colle
 JOINED = ("cut-in-two",)
 """Counted among the masks of a record that holds a part of a secret."""
 
+FRAMED = ("framed",)
+"""The same, of a framed secret."""
+
+
+def _may_open(raws: Sequence[RawRecord]) -> bool:
+    """Whether one may hold the header of a frame, or a text that ends in the begin of one."""
+    if any(may_open(raw.data) or b'-"' in raw.data for raw in raws):
+        return True
+    return bool(raws) and may_begin(raws[-1].data)
+
+
+def _is_here(raw: RawRecord) -> bool:
+    """Whether its bytes are in memory, or there are none to be had."""
+    return bool(raw.data) or raw.too_large is not None
+
+
+def _written(said: Any) -> bytes:
+    """The bytes of what `_said` gave."""
+    if type(said) is list:
+        text: str = said[0]
+        return text.encode("utf-8", "surrogateescape")
+    return dump_json(said)
+
 
 class Redactor:
     """Masks records and single strings under one rule set. Safe to share between threads."""
@@ -51,16 +84,28 @@ class Redactor:
         if self._custom is not None:
             self._names = Names(self._custom.keys, 1 if self._custom.searches else SHORTEST)
         self._own_rules = self._custom is not None and self._custom.searches
+        self._follows = bool(scanner.rules)
         self._known: dict[str, int] = {}
         self._paths: dict[str, str] = {}
         self.rule_set = version
         self.rules = len(scanner.rules)
         self.engine = scanner.engine.name
 
-    def redact(self, raw: RawRecord, *, whole: bool = False) -> MaskedRecord:
+    def redact(
+        self, raw: RawRecord, frame: Frame | None = None, *, whole: bool = False
+    ) -> MaskedRecord:
         """The record, masked. Raises RedactionError when that cannot be done for sure.
 
-        With `whole` its large strings stay in it: for those who read it, not for who keeps it."""
+        `frame` is what the record before it in its source left open; what this one leaves open is
+        its `frame` (`sequence` also tells a header that the end of a text cuts). With `whole` its
+        large strings stay in it: for those who read it, not for who keeps it.
+        """
+        if not self._follows or (frame is None and not may_open(raw.data)):
+            return self._alone(raw, whole=whole)
+        return self._framed([raw], frame, whole=whole)[0][1]
+
+    def _alone(self, raw: RawRecord, *, whole: bool = False) -> MaskedRecord:
+        """The record without what came before it."""
         if raw.too_large is not None:
             return self._stub(raw, raw.too_large)
         if self.passes(raw.source):
@@ -89,11 +134,6 @@ class Redactor:
             rule_set=self.rule_set,
             digest=self.scanner.fingerprints.record(raw.data, raw.companions),
         )
-
-    def redact_all(self, raws: Sequence[RawRecord]) -> list[MaskedRecord]:
-        """Neighbouring records of one source, each as by `redact_any`; what is cut over several of
-        them is masked too."""
-        return self.across(raws, self._each(raws))
 
     def _each(self, raws: Sequence[RawRecord]) -> list[MaskedRecord]:
         one_by_one = self._own_rules or not self.scanner.rules
@@ -130,7 +170,67 @@ class Redactor:
         fields.masks = {}
         fields.rule_set = self.rule_set
         fields.digest = self.scanner.fingerprints.over(content, {})
+        fields.frame = None
         return closed(fields)
+
+    def sequence(self, raws: Sequence[RawRecord], frame: Frame | None) -> list[MaskedRecord]:
+        """Records of one source that follow each other, masked together.
+
+        A framed secret may reach over all of them, and from the `frame` that was open before; any
+        other that is cut over neighbours is looked for where they meet. The last one's `frame` is
+        for the next call. The digests are those of the records as they came.
+        """
+        if not self._follows or not (frame or _may_open(raws)):
+            return self.across(raws, self._each(raws))
+        pairs = self._framed(raws, frame)
+        return self.across([raw for raw, _ in pairs], [record for _, record in pairs])
+
+    def _framed(
+        self, raws: Sequence[RawRecord], frame: Frame | None, *, whole: bool = False
+    ) -> list[tuple[RawRecord, MaskedRecord]]:
+        """The records with what frames hold in them masked, and they as masked ones."""
+        out: list[tuple[RawRecord, MaskedRecord]] = []
+        for here, run in groupby(raws, key=_is_here):
+            if here:
+                out += self._followed(list(run), frame, whole=whole)
+            else:
+                for raw in run:
+                    out.append((raw, self.redact_file(raw, frame=frame)))
+                    frame = out[-1][1].frame
+            frame = out[-1][1].frame
+        return out
+
+    def _followed(
+        self, raws: Sequence[RawRecord], frame: Frame | None, *, whole: bool
+    ) -> Iterator[tuple[RawRecord, MaskedRecord]]:
+        natives = [self._said(raw) for raw in raws]
+        starts = [raw.start for raw in raws]
+        off = [kind for kind in FRAMES if kind not in self.scanner.frames]
+        after, changed = follow(natives, starts, frame, self.scanner.mark, off)
+        for number, raw in enumerate(raws):
+            if number not in changed:
+                record = self._alone(raw, whole=whole)
+                yield raw, mint(**fields_of(record) | {"frame": after[number]})
+                continue
+            edited = msgspec.structs.replace(raw, data=_written(natives[number]))
+            record = self._alone(edited, whole=whole)
+            masks = Counter(record.masks)
+            masks.update(FRAMED)
+            digest = self.scanner.fingerprints.record(raw.data, raw.companions)
+            own = {"frame": after[number], "masks": dict(masks), "digest": digest}
+            yield edited, mint(**fields_of(record) | own)
+
+    def _said(self, raw: RawRecord) -> Any:
+        """A record as `follow` takes it: parsed, or the text of an opaque one in a list."""
+        if not raw.data or self.passes(raw.source):
+            return None
+        try:
+            native = load_json(without_bom(raw.data))
+        except ValueError:
+            native = None
+        if type(native) is dict:
+            return native
+        return [raw.data.decode("utf-8", "surrogateescape")]
 
     def across(
         self, raws: Sequence[RawRecord], masked: Sequence[MaskedRecord]
@@ -145,11 +245,12 @@ class Redactor:
         natives = [self._unmasked(raw, record) for raw, record in zip(raws, masked, strict=True)]
         for number in mask_across(natives, self.scanner):
             raw = raws[number]
-            again = self.redact(msgspec.structs.replace(raw, data=dump_json(natives[number])))
-            fields = {name: getattr(again, name) for name in MaskedRecord.__slots__[1:]}
+            again = self._alone(msgspec.structs.replace(raw, data=dump_json(natives[number])))
+            first = masked[number]
             masks = Counter(again.masks)
             masks.update(JOINED)
-            out[number] = mint(**fields | {"digest": masked[number].digest, "masks": dict(masks)})
+            own = {"digest": first.digest, "frame": first.frame, "masks": dict(masks)}
+            out[number] = mint(**fields_of(again) | own)
         return out
 
     def _unmasked(self, raw: RawRecord, record: MaskedRecord) -> dict[str, Any] | None:
@@ -165,14 +266,20 @@ class Redactor:
         return native if type(native) is dict else None
 
     def redact_file(
-        self, raw: RawRecord, path: Path | None = None, *, timeout_seconds: float = TIMEOUT_SECONDS
+        self,
+        raw: RawRecord,
+        path: Path | None = None,
+        *,
+        frame: Frame | None = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> MaskedRecord:
         """A record whose bytes are left in the file, masked by a process of its own.
 
         `raw.data` is empty; bytes `start` to `end` of `path` (without it, of `raw.source`) are the
         record with its line end. Parts come compressed, so that this process stays small. What the
         child cannot mask, for want of time, memory or sense, becomes a stub with size and digest
-        (`too_large`). Blocks until the child ends.
+        (`too_large`). Blocks until the child ends. Raises RedactionError when the child's rules do
+        not load, or are others: the source stops then, and nothing is left out.
         """
         place = Path(raw.source) if path is None else path
         if self.passes(raw.source):
@@ -186,12 +293,16 @@ class Redactor:
             cache_dir=None if self._cache_dir is None else str(self._cache_dir),
             rule_set=self.rule_set,
             custom=self._packed(),
+            frame={} if frame is None else frame.state(),
         )
         try:
             masked = mask_in_child(order, timeout_seconds=timeout_seconds)
             native = load_json(masked.body)
         except (ChildError, ValueError):
-            return self._stub(raw, _measured(place, raw.start, raw.end))
+            # the frame stays open: what follows is rather masked than not
+            stub = self._stub(raw, _measured(place, raw.start, raw.end))
+            return mint(**fields_of(stub) | {"frame": frame})
+        self.scanner.fingerprints.note(masked.noted)
         return mint(
             agent=raw.agent,
             source=self.path(raw.source),
@@ -207,6 +318,7 @@ class Redactor:
             masks=masked.masks,
             rule_set=self.rule_set,
             digest=masked.digest,
+            frame=Frame.of(masked.frame),
         )
 
     def _stub(self, raw: RawRecord, too_large: tuple[int, str]) -> MaskedRecord:
@@ -237,16 +349,16 @@ class Redactor:
         record.
         """
         counts = Counter(record.masks)
-        fields = {name: getattr(record, name) for name in MaskedRecord.__slots__[1:]}
+        fields = fields_of(record)
         fields["companions"] = {k: self._opaque(v, counts) for k, v in files.items()}
         fields["masks"] = dict(counts)
         return mint(**fields)
 
-    def redact_any(self, raw: RawRecord) -> MaskedRecord:
+    def redact_any(self, raw: RawRecord, frame: Frame | None = None) -> MaskedRecord:
         """By `redact`, or by `redact_file` when the bytes are left in the file."""
-        if raw.data or raw.too_large is not None:
-            return self.redact(raw)
-        return self.redact_file(raw)
+        if _is_here(raw):
+            return self.redact(raw, frame)
+        return self.redact_file(raw, frame=frame if self._follows else None)
 
     def passes(self, source: str) -> bool:
         """Whether the person said that the records of a source are not masked."""
@@ -263,12 +375,37 @@ class Redactor:
 
         off = unmasking_redactor(self._secret)
         record = off.redact(raw, whole=whole) if path is None else off.redact_file(raw, path)
-        fields = {name: getattr(record, name) for name in MaskedRecord.__slots__[1:]}
+        fields = fields_of(record)
         return mint(**fields | {"rule_set": self.rule_set, "source": self.path(raw.source)})
 
     def text(self, text: str) -> str:
         """A single string, masked: a path, branch, host or error text."""
         return self.scanner.text(text)
+
+    def document(self, text: str) -> MaskedText:
+        """A whole text, masked under today's rules, whatever it was masked with before: for notes
+        by agents, handoff documents, exports, and what is imported as text."""
+        counts: Counter[str] = Counter()
+        masked = self.scanner.mask([text], counts).get(0, text)
+        return mint_text(masked, dict(counts), self.rule_set)
+
+    def value(self, value: Any) -> Any:
+        """A JSON value (the content of a message that a program appends), masked in a copy.
+
+        Strings are masked as such, objects and lists like a record: keys, fields and what is cut
+        over blocks. Raises RedactionError when it cannot be written as JSON.
+        """
+        try:
+            data = dump_json({"value": value})
+        except (TypeError, ValueError) as error:
+            raise RedactionError(
+                f"a value cannot be masked: {type(error).__name__}", hint="Give JSON"
+            ) from None
+        raw = RawRecord(agent="", source="", start=0, end=len(data), data=data)
+        native = self.redact(raw, whole=True).native
+        if native is None:
+            raise RedactionError("a value cannot be masked", hint="Give JSON")
+        return native["value"]
 
     def path(self, path: str) -> str:
         """A source's path, masked; all records of a source ask for the same one."""

@@ -10,8 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ultracontext.errors import RedactionError, SettingsError
 from ultracontext.model import RawRecord
-from ultracontext.redaction.large import Masked, order_of, write_answer
+from ultracontext.redaction.frames import Frame
+from ultracontext.redaction.large import OTHER_RULES, Masked, order_of, write_answer
 from ultracontext.redaction.loading import redactor_of
 
 MEMORY_BYTES = 6 << 30
@@ -21,10 +23,13 @@ def main() -> int:
     """Reads an order from standard input, writes the answer to standard output."""
     _limit_memory()
     order = order_of(sys.stdin.buffer.read())
-    redactor = redactor_of(order, order["secret"])
+    try:
+        redactor = redactor_of(order, order["secret"])
+    except (RedactionError, SettingsError, OSError, ImportError, ValueError):
+        return OTHER_RULES
     if redactor is None:
-        return 3
-    record = redactor.redact(_raw(order))
+        return OTHER_RULES
+    record = redactor.redact(_raw(order), Frame.of(order["frame"]))
     if record.native is None:
         return 4
     answer = Masked(
@@ -32,6 +37,8 @@ def main() -> int:
         parts=tuple(part.compressed() for part in record.parts),
         masks=record.masks,
         digest=record.digest,
+        frame=None if record.frame is None else record.frame.state(),
+        noted=tuple(redactor.scanner.fingerprints.drain()),
     )
     write_answer(sys.stdout.buffer, answer)
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ultracontext.redaction.checks import accept
@@ -47,14 +47,25 @@ def confirm(rules: Sequence[Rule], data: bytes, candidates: Iterable[Candidate])
     for number, ranges in _ranges(rules, data, candidates).items():
         rule = rules[number]
         for start, end in ranges:
-            for match in rule.regex.finditer(data, start, end):
-                spot = accept(rule.certain, rule.checks, match, match.span(rule.group))
-                if spot is not None and spot[0] < spot[1]:
-                    value = data[spot[0] : spot[1]]
-                    spans.append(
-                        Span(*spot, rule.name, number + (not rule.certain) * 10_000, value)
-                    )
+            rank = number + (not rule.certain) * 10_000
+            for low, high in _spots(rule, data, start, end):
+                spans.append(Span(low, high, rule.name, rank, data[low:high]))
     return spans
+
+
+def _spots(rule: Rule, data: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """What a rule masks in a range. A match that is no secret may hold one: in
+    `"c": "TOKEN='…'"` the value of `c` is looked through again."""
+    while (match := rule.regex.search(data, start, end)) is not None:
+        spot = accept(rule.certain, rule.checks, match, match.span(rule.group))
+        if spot is not None and spot[0] < spot[1]:
+            yield spot
+            start = max(match.end(), match.start() + 1)
+        elif rule.group:
+            named = match.end("name") if rule.named else match.start(rule.group)
+            start = max(named, match.start() + 1)
+        else:
+            start = max(match.end(), match.start() + 1)
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:

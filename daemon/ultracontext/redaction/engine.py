@@ -34,14 +34,14 @@ class Engine(Protocol):
 
 
 def open_engine(
-    rules: Sequence[Rule], version: int, *, name: str | None = None, cache_dir: Path | None = None
+    rules: Sequence[Rule], *, name: str | None = None, cache_dir: Path | None = None
 ) -> Engine:
     """The engine `name` (`hyperscan`, `aho`), else of the variable, else the fastest here."""
     wanted = name or os.environ.get(ENGINE_VARIABLE) or _fastest()
     if wanted == "hyperscan":
         from ultracontext.redaction.hyperscan_engine import HyperscanEngine
 
-        return HyperscanEngine(rules, version, cache_dir)
+        return HyperscanEngine(rules, cache_dir)
     if wanted == "aho":
         from ultracontext.redaction.aho_engine import AhoEngine
 

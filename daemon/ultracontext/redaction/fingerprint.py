@@ -9,7 +9,7 @@ import contextlib
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
 
@@ -48,6 +48,12 @@ class Fingerprinter:
         """Whole digests of the secrets that were masked since the last time."""
         noted, self._noted = self._noted, set()
         return [bytes.fromhex(digest) for digest in sorted(noted)]
+
+    def note(self, digests: Iterable[bytes]) -> None:
+        """Whole digests of what another process masked with the same key."""
+        for digest in digests:
+            if len(self._noted) < MOST_NOTED:
+                self._noted.add(digest.hex())
 
     def full(self, value: bytes) -> str:
         """All 32 hex digits of the keyed digest of a secret."""

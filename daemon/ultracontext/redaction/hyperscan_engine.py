@@ -6,6 +6,7 @@ import contextlib
 import os
 import secrets
 import threading
+import time
 from collections.abc import Sequence
 from hashlib import blake2b
 from importlib.metadata import version as version_of
@@ -19,6 +20,8 @@ from ultracontext.redaction.engine import BASE64, Candidate
 from ultracontext.redaction.rules import Rule
 from ultracontext.redaction.views import BASE64_TEXT
 
+KEPT_SECONDS = 30 * 86400.0
+
 _MAGIC = b"ultracontext-hyperscan-1\n"
 
 
@@ -27,7 +30,7 @@ class HyperscanEngine:
 
     name = "hyperscan"
 
-    def __init__(self, rules: Sequence[Rule], version: int, cache_dir: Path | None = None) -> None:
+    def __init__(self, rules: Sequence[Rule], cache_dir: Path | None = None) -> None:
         self._lock = threading.Lock()
         probes: dict[tuple[bytes, bool], list[int]] = {}
         for number, rule in enumerate(rules):
@@ -35,7 +38,7 @@ class HyperscanEngine:
         probes[BASE64_TEXT, False] = [BASE64]
         self._owners = list(probes.values())
         try:
-            self._database = _load(list(probes), version, cache_dir)
+            self._database = _load(list(probes), cache_dir)
             self._database.scratch = hyperscan.Scratch(self._database)
         except hyperscan.error as error:
             raise RedactionError(
@@ -62,11 +65,11 @@ Probe = tuple[bytes, bool]
 """A pattern, and whether it ignores case."""
 
 
-def _load(probes: Sequence[Probe], version: int, cache_dir: Path | None) -> Any:
+def _load(probes: Sequence[Probe], cache_dir: Path | None) -> Any:
     if cache_dir is None:
         return _build(probes)
     seal = blake2b(f"{version_of('hyperscan')} {probes!r}".encode(), digest_size=16).digest()
-    path = cache_dir / f"redaction-{version:016x}.hs"
+    path = cache_dir / f"redaction-{seal.hex()}.hs"
     database = _read(path, seal)
     if database is None:
         database = _build(probes)
@@ -110,9 +113,17 @@ def _write(path: Path, seal: bytes, body: bytes) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(_MAGIC + seal + _digest(body) + body)
         temporary.replace(path)
+        _drop_older(path)
     except OSError:
         with contextlib.suppress(OSError):
             temporary.unlink()
+
+
+def _drop_older(path: Path) -> None:
+    """Databases of versions that nobody has built for long."""
+    for other in path.parent.glob("redaction-*.hs"):
+        if other != path and time.time() - other.stat().st_mtime > KEPT_SECONDS:
+            other.unlink(missing_ok=True)
 
 
 def _digest(body: bytes) -> bytes:

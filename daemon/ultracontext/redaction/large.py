@@ -4,7 +4,8 @@ The parent hands over where the bytes stand, never the bytes; the child reads, m
 strings out and answers through a pipe:
 
     8 bytes   length of the head, big endian
-    head      JSON: masks, digest, size of the body, path, digest and sizes of each part
+    head      JSON: masks, digest, the frame left open, digests of secrets, size of the body, path,
+              digest and sizes of each part
     body      masked JSON
     parts     one after the other, compressed
 
@@ -18,19 +19,23 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 import orjson
 
 import ultracontext
+from ultracontext.errors import RedactionError
 from ultracontext.redaction.slim import Part
 
 HEAD_LIMIT = 4 << 20
 BODY_LIMIT = 16 << 20
 PARTS_LIMIT = 80 << 20
 TIMEOUT_SECONDS = 120.0
+OTHER_RULES = 3
+"""How a child ends whose rules do not load, or are not those of who asked."""
 
 _START = (
     "import sys; sys.path.insert(0, sys.argv[1]);"
@@ -55,6 +60,8 @@ class Order:
     rule_set: int
     custom: str = ""
     """A person's rules, packed."""
+    frame: Mapping[str, Any] = field(default_factory=dict)
+    """The state of the frame that is open before the record."""
 
     def packed(self) -> bytes:
         return orjson.dumps(
@@ -67,6 +74,7 @@ class Order:
                 "cache_dir": self.cache_dir,
                 "rule_set": self.rule_set,
                 "custom": self.custom,
+                "frame": self.frame,
             }
         )
 
@@ -79,10 +87,15 @@ class Masked:
     parts: tuple[Part, ...]
     masks: Mapping[str, int]
     digest: bytes
+    frame: Mapping[str, Any] | None = None
+    """State of the frame that is open after it."""
+    noted: tuple[bytes, ...] = ()
+    """Whole digests of the secrets that were masked."""
 
 
 def mask_in_child(order: Order, *, timeout_seconds: float = TIMEOUT_SECONDS) -> Masked:
-    """Runs one child. Raises ChildError when it fails, is too slow, or answers too much."""
+    """Runs one child. Raises ChildError when it fails, is too slow, or answers too much, and
+    RedactionError when it cannot mask by these rules."""
     root = str(Path(ultracontext.__file__).parent.parent)
     with subprocess.Popen(  # noqa: S603  our own interpreter and module
         [sys.executable, "-I", "-c", _START, root],
@@ -97,11 +110,23 @@ def mask_in_child(order: Order, *, timeout_seconds: float = TIMEOUT_SECONDS) -> 
         watch.start()
         try:
             return _exchange(child, order)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, ChildError) as error:
+            if _ended(child) == OTHER_RULES:
+                raise RedactionError(
+                    "the process that masks large records has other rules, or none",
+                    hint="Install the package again, then restart the daemon",
+                ) from None
             raise ChildError(f"the masking process failed: {type(error).__name__}") from None
         finally:
             watch.cancel()
             child.kill()
+
+
+def _ended(child: subprocess.Popen[bytes]) -> int | None:
+    """How a child ended that closed its pipe; None for one that did not end."""
+    with suppress(subprocess.TimeoutExpired):
+        return child.wait(1.0)
+    return None
 
 
 def _exchange(child: subprocess.Popen[bytes], order: Order) -> Masked:
@@ -125,7 +150,12 @@ def read_answer(pipe: IO[bytes]) -> Masked:
         parts.append(Part(tuple(path), digest, size, _exactly(pipe, stored, left), True))
         left -= stored
     return Masked(
-        body=body, parts=tuple(parts), masks=head["masks"], digest=bytes.fromhex(head["digest"])
+        body=body,
+        parts=tuple(parts),
+        masks=head["masks"],
+        digest=bytes.fromhex(head["digest"]),
+        frame=head["frame"],
+        noted=tuple(map(bytes.fromhex, head["noted"])),
     )
 
 
@@ -136,6 +166,8 @@ def write_answer(pipe: IO[bytes], masked: Masked) -> None:
             "parts": [[list(p.path), p.digest, p.size, len(p.stored)] for p in masked.parts],
             "masks": dict(masked.masks),
             "digest": masked.digest.hex(),
+            "frame": masked.frame,
+            "noted": [digest.hex() for digest in masked.noted],
         }
     )
     pipe.write(len(head).to_bytes(8, "big") + head)

@@ -36,7 +36,7 @@ def load_redactor(
         _check_names(rules, custom)
         rules = tuple(rule for rule in rules if rule.name not in own.off)
     version = rule_set_version(rules)
-    opened = open_engine(rules, version, name=engine, cache_dir=cache_dir)
+    opened = open_engine(rules, name=engine, cache_dir=cache_dir)
     if custom:
         version = custom_version(version, custom.packed())
     scanner = Scanner(rules, opened, Fingerprinter(secret), own)

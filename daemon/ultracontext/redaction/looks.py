@@ -10,8 +10,9 @@ _REFERENCE = re.compile(
     rb"^(?:[$<{&*!?#|>]|%[({A-Za-z]|@[{(]|[./~]{1,2}/|~|[A-Za-z]:[\\/]|arn:|op://|ssm:|env[:.]|file:|vault:"
     rb"|secrets?[:.]|ref\+|enc\[|kms:|projects/|sha\d{1,3}[:-]|md5[:-]|process\.|os\.|self\.|this\.|var\."
     rb"|local\.|data\.|config\.|settings\.|params?\.|github\.|steps\."
-    rb"|inputs\.|env\[|import\.|new |await )"
-    rb"|\$\{|\$\(|\{\{|<%|%>|\(\)|\w\(|\w\[|://|\[redacted|\*{3}|\.{3}|\xe2\x80\xa6|=>|->|::|&&|\|\|"
+    rb"|inputs\.|env\[|import\.|exports\.|module\.|new |await |\.[A-Za-z_]|\[[a-z-]{2,20}[=\]]"
+    rb"|MFkwEwYHKoZIzj|MCowBQYDK2Vw|MII[BC]IjANBgkqhkiG|ssh-(?:rsa|ed25519) |AAAA[BCE][23][NV])"
+    rb"|\$\{|\$\(|\{\{|<%|%>|\(\)|\w\(|\w\[|://|\[redacted|\*{3}|\.{3}|\xe2\x80\xa6|=>|->|::|&&|\|\||\?\.|===?[a-z]|[,;(!]this\.|=null|=void|=function"
 )
 _PLACEHOLDER = re.compile(
     rb"your|example|placeholder|change[-_ ]?me|replace|dummy|redacted|(?i:x{4})|insert|todo|fixme"
@@ -21,7 +22,7 @@ _PLACEHOLDER = re.compile(
 )
 _PLAIN = re.compile(
     rb"^(?:[\d.,:/_+-]+|0x[0-9a-f]{1,8}|#[0-9a-f]{3,8}"
-    rb"|\d{4}-\d\d-\d\d[T ].*|v?\d+(?:\.\d+)+[\w.+-]*"
+    rb"|\d{4}-\d\d-\d\d[T ].*|v?\d+(?:\.\d+)+[\w.+-]{0,30}"
     rb"|[\w./-]+\.(?:json|ya?ml|pem|key|crt|cer|p12|txt|env|py|js|tsx?|go|rs|rb|java|md|toml|cfg|ini|log"
     rb"|html?|sh|png|svg|jpe?g|css|xml|lock|sql|csv|conf|ipynb|exe|zip|gz|tar|local|svc|com|org|net|io))$",
     re.IGNORECASE,
@@ -38,6 +39,8 @@ _TERMS = re.compile(
     re.IGNORECASE,
 )
 _JUMPY = re.compile(rb"[a-z][A-Z][a-z][A-Z]|[A-Z][a-z][A-Z][a-z][A-Z]")
+_NUMBERS = re.compile(rb"\d+")
+_CONSONANTS = re.compile(rb"[bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ]{5}")
 _TECHNICAL = re.compile(
     rb"^(?:base(?:64|32|16|58)(?:url)?|sha\d{1,3}|md[45]|utf-?(?:8|16)|oauth2?|argon2(?:id|i|d)?|x509"
     rb"|ed25519|(?:rs|hs|es|ps)(?:256|384|512)|aes-?\d*.*|rsa-?\d*|http\d?|ipv[46]|h2|s3|ec2|k8s|v\d+)$",
@@ -65,7 +68,7 @@ def is_secret(value: bytes) -> bool:
 
 def is_password(value: bytes) -> bool:
     """The same for a quoted value under a password's name: words with a digit or sign count."""
-    if len(value) < 6 or is_reference(value) or _PLAIN.match(value) or b"  " in value:
+    if len(value) < 6 or is_reference(value) or _PLAIN.match(value) or value.startswith(b"-"):
         return False
     if _TECHNICAL.match(value) or len(set(value)) < 4 or b" " in value:
         return False
@@ -87,7 +90,9 @@ def is_random(value: bytes) -> bool:
 
 def is_filler(value: bytes) -> bool:
     """A form filled with one or two characters or with dots: `ghp_xxxxxxxx`."""
-    return len(set(value[-12:])) < 4 or b"xxxxxx" in value.lower() or b"......" in value
+    if len(set(value[-12:])) < 4 or value.lstrip(b"A").count(b"AAA") > 1:
+        return True
+    return b"xxxxxx" in value.lower() or b"......" in value
 
 
 def is_wordy(value: bytes) -> bool:
@@ -95,7 +100,21 @@ def is_wordy(value: bytes) -> bool:
     if _JUMPY.search(value) is not None and has_digit(value):
         return False
     plain = _TERMS.sub(b"-", value)
-    return all(_WORDY.match(piece) is not None for piece in _PIECE.findall(plain))
+    return all(
+        _WORDY.match(piece) is not None and not _is_unspeakable(piece)
+        for piece in _PIECE.findall(plain)
+    )
+
+
+def _is_unspeakable(piece: bytes) -> bool:
+    """Letters and digits of no word that people write: three numbers in it, or a long run of
+    consonants in a long one."""
+    size = len(piece)
+    if size < 14 or piece.isalpha() or piece.isdigit():
+        return False
+    return len(_NUMBERS.findall(piece)) >= 3 or (
+        size >= 20 and _CONSONANTS.search(piece) is not None
+    )
 
 
 def has_digit(value: bytes) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn, final
 
+from ultracontext.redaction.frames import Frame
 from ultracontext.redaction.slim import Part
 
 
@@ -27,6 +28,7 @@ class MaskedRecord:
         "damage",
         "digest",
         "end",
+        "frame",
         "masks",
         "native",
         "parts",
@@ -59,6 +61,8 @@ class MaskedRecord:
     rule_set: int
     digest: bytes
     """16 bytes, keyed, over the unmasked bytes; never leaves this machine."""
+    frame: Frame | None
+    """A framed secret (PEM, PuTTY …) whose end has not come: for the record that follows."""
 
     def __new__(cls, *_args: object, **_fields: object) -> MaskedRecord:
         raise TypeError("a MaskedRecord is made by Redactor.redact only")
@@ -113,6 +117,60 @@ def closed(fields: Any) -> MaskedRecord:
 def mint(**fields: Any) -> MaskedRecord:
     record: Any = Open()
     record.content = None
+    record.frame = None
     for name, value in fields.items():
         setattr(record, name, value)
     return closed(record)
+
+
+@final
+class MaskedText:
+    """A text in which every secret is masked: a note, a handoff document, a part of an export.
+
+    Only `Redactor.document` makes one. Who writes texts out of this machine takes nothing else.
+    """
+
+    __slots__ = ("_seal", "masks", "rule_set", "text")
+
+    text: str
+    masks: Mapping[str, int]
+    """Names of rules, with how many masks each put in."""
+    rule_set: int
+
+    def __new__(cls, *_args: object, **_fields: object) -> MaskedText:
+        raise TypeError("a MaskedText is made by Redactor.document only")
+
+    def __init_subclass__(cls, **_options: object) -> NoReturn:
+        raise TypeError("MaskedText has no subclasses")
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a MaskedText is frozen")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("a MaskedText is frozen")
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("a MaskedText is not copied or pickled")
+
+    def __repr__(self) -> str:
+        return f"<MaskedText of {len(self.text)} characters>"
+
+
+def require_masked_text(value: object) -> MaskedText:
+    """The value, if it is a text that the redactor masked. Raises TypeError otherwise."""
+    if type(value) is not MaskedText or getattr(value, "_seal", None) is not _SEAL:
+        raise TypeError(f"a MaskedText is needed, not {type(value).__name__}")
+    return value
+
+
+def mint_text(text: str, masks: Mapping[str, int], rule_set: int) -> MaskedText:
+    made: MaskedText = object.__new__(MaskedText)
+    fields = {"_seal": _SEAL, "text": text, "masks": masks, "rule_set": rule_set}
+    for name, value in fields.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+def fields_of(record: MaskedRecord) -> dict[str, Any]:
+    """All but the seal."""
+    return {name: getattr(record, name) for name in MaskedRecord.__slots__[1:]}

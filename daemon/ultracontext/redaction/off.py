@@ -14,6 +14,7 @@ from ultracontext.model import RawRecord
 from ultracontext.redaction.boundary import Redactor
 from ultracontext.redaction.engine import Candidate
 from ultracontext.redaction.fingerprint import Fingerprinter
+from ultracontext.redaction.frames import Frame
 from ultracontext.redaction.minted import MaskedRecord
 from ultracontext.redaction.scan import Scanner
 
@@ -50,7 +51,12 @@ class NoRedactor(Redactor):
     """Mints records without masking them."""
 
     def redact_file(
-        self, raw: RawRecord, path: Path | None = None, *, timeout_seconds: float = 0.0
+        self,
+        raw: RawRecord,
+        path: Path | None = None,
+        *,
+        frame: Frame | None = None,
+        timeout_seconds: float = 0.0,
     ) -> MaskedRecord:
         """Here, in this process: there is nothing to be careful of but memory."""
         place = Path(raw.source) if path is None else path

@@ -1,4 +1,4 @@
-"""The rules: one row of a table each, read once, checked, and turned into patterns.
+r"""The rules: one row of a table each, read once, checked, and turned into patterns.
 
 Columns of `tables/*.tsv` (tab separated, `#` starts a comment):
 
@@ -6,7 +6,8 @@ Columns of `tables/*.tsv` (tab separated, `#` starts a comment):
     provider  whose secret it is
     flags     c certain, l likely (checks the value), i ignore case, 1 mask group 1 only,
               m may span lines, n no left guard, o no right guard, and named checks (`crc32`)
-    anchors   one of these (split at `|`) is in every match, in lower case with flag i
+    anchors   one of these (split at `|`, `\|` is the sign itself) is in every match, in lower
+              case with flag i
     pattern   Python `re` over UTF-8 bytes, with the macros of `MACROS`
     probe     what the automaton looks for; empty = `pattern` up to its first long repeat
     sample    a value in the macros of `sample.py`; never a complete secret
@@ -21,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
@@ -48,7 +50,8 @@ MACROS = {
     "<key>": r"(?<![A-Za-z0-9_.$@-])(?<!::)(?P<name>[A-Za-z_$@-][A-Za-z0-9_.$@-]{0,60}+)",
     "<eq>": (
         r"\\{0,7}[\"'`]?\]?[ \t]{0,8}+"
-        r"(?::[ \t]{0,4}[A-Za-z_][A-Za-z0-9_<>\[\]|. ]{0,30}?=|:=|=>|={1,3}|:)[ \t]{0,8}[rbuf(@]?"
+        r"(?::[ \t]{0,4}[A-Za-z_][A-Za-z0-9_<>\[\]|. ]{0,30}?=|:=|=>|={1,3}|:)[ \t]{0,8}"
+        r"(?:&[A-Za-z0-9_]{1,30}[ \t]{1,4})?[rbuf(@]?"
     ),
     "<is>": r"\\{0,7}[\"'`]?\]?[ \t]{0,8}(?::=|=>|={1,3}|:)[ \t]{0,8}\\{0,7}[\"'`]?",
     "<near>": "[A-Za-z0-9_ .-]{0,24}",
@@ -78,6 +81,7 @@ LEFT_GUARD = (
 """Not after a letter or digit, but after a literal escape, a percent escape or a colour code."""
 
 _TAIL = re.compile(r"(\[(?:[^\]\\]|\\.)+\])(?:\{[^{}]*\}|[+*?])?$")
+_BAR = re.compile(r"(?<!\\)\|")
 _REPEAT = re.compile(r"\{(\d+)(,?)(\d*)\}")
 _CAP = 16
 _SIGN = r"[\\\"'`\] \t]{0,17}[:=]"
@@ -96,6 +100,8 @@ class Rule:
     regex: re.Pattern[bytes]
     probe: bytes
     group: int | str
+    named: bool
+    """Whether a match has a group `name`."""
     certain: bool
     many_lines: bool
     ignore_case: bool
@@ -134,9 +140,38 @@ def read_table(text: str) -> Iterable[dict[str, str]]:
         yield dict(zip(COLUMNS, cells, strict=True))
 
 
-def rule_set_version(rules: Sequence[Rule]) -> int:
-    """A stable number under 2**63 that changes with any rule."""
+DECIDING = (
+    "across", "boundary", "checks", "confirm", "custom", "frames", "joined", "looks", "names",
+    "parse", "scan", "together", "views", "walk",
+)  # fmt: skip
+"""Modules that decide, beside the tables, what is masked."""
+
+
+@cache
+def code_digest(folder: Path = TABLES.parent) -> bytes:
+    """Of the modules in `DECIDING`, without blank lines and lines that are only a comment.
+
+    RedactionError when one cannot be read: what masks is not known then.
+    """
     digest = blake2b(digest_size=8)
+    for name in DECIDING:
+        try:
+            lines = (folder / f"{name}.py").read_bytes().splitlines()
+        except OSError as error:
+            raise RedactionError(
+                f"the code of the redaction rules cannot be read: {error.strerror}",
+                hint="Install the package again",
+            ) from error
+        for line in lines:
+            if (text := line.strip()) and not text.startswith(b"#"):
+                digest.update(line + b"\n")
+        digest.update(b"\0")
+    return digest.digest()
+
+
+def rule_set_version(rules: Sequence[Rule], code: bytes | None = None) -> int:
+    """A stable number under 2**63 that changes with any rule, and with the code that decides."""
+    digest = blake2b(code_digest() if code is None else code, digest_size=8)
     for rule in rules:
         fields = (rule.name, rule.flags, "|".join(map(repr, rule.anchors)))
         digest.update("\0".join(fields).encode() + rule.regex.pattern + b"\1")
@@ -156,7 +191,9 @@ def _rule(row: dict[str, str]) -> Rule:
         raise ValueError(f"rule {row['name'] or '?'} has wrong flags")
     body = _expand(row["pattern"])
     ignore_case = "i" in flags
-    anchors = tuple(anchor.encode() for anchor in row["anchors"].split("|") if anchor)
+    anchors = tuple(
+        anchor.replace("\\|", "|").encode() for anchor in _BAR.split(row["anchors"]) if anchor
+    )
     if not anchors or (ignore_case and any(a != a.lower() for a in anchors)):
         raise ValueError(f"rule {row['name']} has no usable anchor")
     guarded = ("" if "n" in flags else LEFT_GUARD) + body + ("" if "o" in flags else _right(body))
@@ -168,6 +205,7 @@ def _rule(row: dict[str, str]) -> Rule:
         regex=re.compile(guarded.encode(), re.IGNORECASE if ignore_case else 0),
         probe=_probe(row["probe"] or row["pattern"], bool(row["probe"])).encode(),
         group="v" if "(?P<v>" in body else 1 if "1" in flags else 0,
+        named="(?P<name>" in body,
         certain="c" in flags,
         many_lines="m" in flags,
         ignore_case=ignore_case,

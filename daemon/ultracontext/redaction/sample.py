@@ -20,6 +20,8 @@ _ALPHABETS = {
     "u64": string.ascii_uppercase + string.ascii_lowercase + string.digits + "-_",
     "b64": string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/",
     "b32": string.ascii_uppercase + "234567",
+    "b32l": string.ascii_lowercase + "234567",
+    "HX": "0123456789ABCDEFabcdef",
     "b32u": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
     "b32n": "023456789acdefghjklmnpqrstuvwxyz",
     "d": "0123456789",
@@ -33,11 +35,13 @@ _MARKERS = {
     "u64": "N0tReAl3",
     "b64": "N0tReAl3",
     "b32": "NOTREAL7",
+    "b32l": "notreal7",
+    "HX": "0Bad0bAD",
     "b32u": "N0TREA7",
     "b32n": "n0trea7",
     "d": "00030741",
 }
-_FIELD = re.compile(r"\{([a-z0-9]+)(?::(\d+))?\}")
+_FIELD = re.compile(r"\{([A-Za-z0-9]+)(?::(\d+))?\}")
 
 
 def sample(template: str, salt: int = 0) -> str:

@@ -40,6 +40,17 @@ def installed(spec: AgentSpec, env: Mapping[str, str], home: Path) -> list[Insta
     return list(found.values())
 
 
+def of_program(spec: AgentSpec, program: str) -> Installed | None:
+    """The version of the package that a program on the PATH belongs to."""
+    for folder in _real(Path(program)).parents[:8]:
+        above = folder.parent.name
+        name = f"{above}/{folder.name}" if above.startswith("@") else folder.name
+        version = _version_in(folder / "package.json") if name in spec.packages else None
+        if version is not None:
+            return Installed(version=version, path=str(folder))
+    return None
+
+
 def _packages(spec: AgentSpec, env: Mapping[str, str], home: Path) -> Iterator[Installed]:
     roots = [*_module_roots(env, home), *(home / name for name in spec.installs)]
     for root in roots:

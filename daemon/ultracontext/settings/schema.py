@@ -124,6 +124,25 @@ class RetentionSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServeSettings:
+    """The HTTP server, `ultracontext serve`."""
+
+    port: int = 8787
+    rate_limit: int = -1
+    """Requests a second of one key. 0: no limit. -1: none on loopback, 100 elsewhere."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Names that clients may call the server by, besides localhost and plain addresses."""
+    redact_on_ingest: tuple[str, ...] = ()
+    """Spaces in which what programs append is masked first. `*`: all."""
+
+    def check(self) -> None:
+        if not 0 <= self.port <= 65535:
+            raise SettingsError("serve.port is no port", hint="0 to 65535; 0 takes any free one")
+        if self.rate_limit < -1:
+            raise SettingsError("serve.rate_limit is negative", hint="0 sets no limit")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogSettings:
     """The log of the daemon."""
 
@@ -191,8 +210,8 @@ class AgentSettings:
 
 
 Section = (
-    CaptureSettings | StoreSettings | RemoteSettings | McpSettings | RetentionSettings | LogSettings
-    | RedactionSettings | AgentSettings
+    CaptureSettings | StoreSettings | RemoteSettings | McpSettings | RetentionSettings
+    | ServeSettings | LogSettings | RedactionSettings | AgentSettings
 )  # fmt: skip
 
 
@@ -205,6 +224,7 @@ class Settings:
     remote: RemoteSettings = field(default_factory=RemoteSettings)
     mcp: McpSettings = field(default_factory=McpSettings)
     retention: RetentionSettings = field(default_factory=RetentionSettings)
+    serve: ServeSettings = field(default_factory=ServeSettings)
     log: LogSettings = field(default_factory=LogSettings)
     redaction: RedactionSettings = field(default_factory=RedactionSettings)
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
@@ -221,6 +241,7 @@ class Settings:
         "remote": RemoteSettings,
         "mcp": McpSettings,
         "retention": RetentionSettings,
+        "serve": ServeSettings,
         "log": LogSettings,
         "redaction": RedactionSettings,
     }

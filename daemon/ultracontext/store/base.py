@@ -15,6 +15,7 @@ import msgspec
 from ultracontext.chain import Remask
 from ultracontext.model import Base, ContextId, EventId, SessionFacts
 from ultracontext.redaction import MaskedRecord, Redactor
+from ultracontext.store.contexts import ContextStore
 
 LOCAL_SPACE = "local"
 """The space that holds what this machine captures."""
@@ -23,6 +24,29 @@ MEND = (
     " agents still have is captured anew"
 )
 """The way out of a damaged store."""
+
+
+class NewVersion(msgspec.Struct, kw_only=True, frozen=True):
+    """A version that begins with an event. What it puts aside: `events`, or all from the first
+    stored one of `first` on, or all behind `after`, or, where none is given, all; after a
+    compaction all since the one before."""
+
+    cause: str
+    """`rewind`, `compaction`; `edit`: a record of a log was changed in place, which none should."""
+    events: tuple[EventId, ...] = ()
+    first: tuple[EventId, ...] = ()
+    after: tuple[EventId, ...] = ()
+    """Of these the first that is stored; none is: no version begins. One in another context counts
+    as what stands before all of this one."""
+    unless_behind: EventId | None = None
+    """No version begins where `after` stands here or behind it."""
+
+
+AGAIN, REFUSED = "capture.again", "capture.refused"
+"""Notes: ids of sources to be read from their start; those that brought records of a wiped session
+since, by context id."""
+MESSAGE_KIND = "ultracontext/message"
+"""`kind` and `event_type` of a node that a program gave; its body is `[metadata, content]`."""
 
 
 class Event(msgspec.Struct, kw_only=True):
@@ -44,6 +68,11 @@ class Event(msgspec.Struct, kw_only=True):
     time_ms: int | None = None
     """The event's own time, milliseconds since 1970; None = unknown (the store takes the one
     before)."""
+    version: NewVersion | None = None
+    """The version of its context that begins with it."""
+    replaces: bool = False
+    """It takes the place of what is stored under the same event id: the newest revision of a record
+    that still streams."""
 
 
 class Checkpoint(msgspec.Struct, kw_only=True):
@@ -174,7 +203,7 @@ class DedupStatus(msgspec.Struct, kw_only=True):
     purged_at: datetime | None
 
 
-class SpaceStore(Protocol):
+class SpaceStore(ContextStore, Protocol):
     """One space of a store. Every statement binds it."""
 
     space: str
@@ -231,8 +260,10 @@ class SpaceStore(Protocol):
         first: int = 0,
         until: int | None = None,
         all_revisions: bool = False,
+        version: int | None = None,
     ) -> Iterator[StoredNode]:
-        """In order of position, by keyset pages; no read transaction is held between pages.
+        """In order of position, by keyset pages; no read transaction is held between pages. With
+        `version` what that version shows.
 
         Without `all_revisions`, only the newest revision of each record, at the place of the
         first."""
@@ -242,9 +273,18 @@ class SpaceStore(Protocol):
 
         `nodes` is keyed by context id and holds `ContextRow.nodes` as of the computation."""
 
+    def set_kinds(self, kinds: Mapping[EventId, tuple[str, str, str]]) -> None:
+        """(kind, role, event type) of captured nodes, where a reader that knows the whole session
+        says otherwise than the one that was asked when they came."""
+
     def set_relation(
         self, context_id: ContextId, *, parent_session: str, relation: str
     ) -> None: ...
+    def share_bodies(self, copy: ContextId, original: ContextId) -> Iterator[int]:
+        """Stores what a native fork holds of its parent's records only once, a bounded step (one
+        transaction of ≤ 50 ms) at each turn. Nothing that is read changes. It may be left at any
+        step and done again."""
+
     def stale(self, limit: int) -> list[ContextRow]: ...
     def child_counts(self) -> dict[ContextId, int]:
         """How many sub-agents name each context as their parent; contexts without one left out."""

@@ -68,14 +68,20 @@ class Beginnings:
         self.redactor = redactor
 
     def pieces(
-        self, row: ContextRow, *, until: int | None = None, seen: frozenset[str] = frozenset()
+        self,
+        row: ContextRow,
+        *,
+        until: int | None = None,
+        seen: frozenset[str] = frozenset(),
+        version: int | None = None,
     ) -> Iterator[Piece]:
-        """Everything that a reader of the session is fed, in order."""
+        """Everything that a reader of the session is fed, in order; with `version` what that
+        version of it shows."""
         spec = spec_of(row.agent)
         base = self.base_of(row, spec)
         if base is not None and spec is not None:
             yield from self._before(row, base, spec.reader(row.session_id), seen)
-        for node in self.store.nodes(row.context_id, until=until):
+        for node in self.store.nodes(row.context_id, until=until, version=version):
             yield Piece(node, remask(node, row.agent, self.redactor), row)
 
     def _before(

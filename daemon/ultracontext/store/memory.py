@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import RLock
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from ultracontext.chain import Remask
+from ultracontext.chain import Remask, content_digest, link, shown
 from ultracontext.errors import NotFoundError, StoreError
 from ultracontext.model import (
     Base,
@@ -23,6 +23,9 @@ from ultracontext.model import (
 from ultracontext.redaction import Redactor, join_parts, require_masked
 from ultracontext.store import readers
 from ultracontext.store.base import (
+    AGAIN,
+    MESSAGE_KIND,
+    REFUSED,
     CaptureBatch,
     Checkpoint,
     ContextRow,
@@ -33,14 +36,21 @@ from ultracontext.store.base import (
     MarkRow,
     StoredNode,
 )
+from ultracontext.store.history import Head, History, Row, Rows
+from ultracontext.store.history import Root as HistoryRoot
+from ultracontext.store.memory_rows import MemoryRows, Table
+from ultracontext.store.memory_versions import Context, begin
 from ultracontext.store.values import (
     dump,
+    encode_text,
     load,
     load_as,
     milliseconds,
     parse_time,
     sane_time,
 )
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -53,22 +63,26 @@ class Root:
     created_ms: int
     updated_ms: int
     stored_at: datetime
-    places: list[list[StoredNode]] = field(default_factory=list)
-    """Revisions of each record, in the order of arrival."""
+    places: dict[int, list[StoredNode]] = field(default_factory=dict)
+    """Revisions of each record by position, in the order of arrival."""
     facts: SessionFacts = field(default_factory=SessionFacts)
     facts_rows: int = -1
     reader_digest: bytes = b""
     base: Base | None = None
     related: tuple[ContextId, str, str] | None = None
+    version: Callable[[], int] = lambda: 0
+    """The newest one's number."""
 
     @property
     def rows(self) -> int:
-        return sum(map(len, self.places))
+        return sum(map(len, self.places.values()))
 
     def row(self) -> ContextRow:
         facts = load_as(dump(self.facts), SessionFacts)
         facts.base = self.base or facts.base
-        parent = facts.parent_session and captured_context_id(self.agent, facts.parent_session)
+        parent = facts.parent_session and captured_context_id(
+            facts.parent_agent or self.agent, facts.parent_session
+        )
         if self.related:
             parent, facts.parent_session, relation = self.related
             facts.relation = relation  # type: ignore[assignment]
@@ -79,7 +93,7 @@ class Root:
             context_id=self.context_id,
             agent=self.agent,
             session_id=self.session_id,
-            version=0,
+            version=self.version(),
             nodes=len(self.places),
             facts=facts,
             stale=not fresh,
@@ -115,13 +129,16 @@ class MemoryStore:
         """Nothing is open; what was stored stays until the store is collected."""
 
 
-class MemorySpaceStore:
+class MemorySpaceStore(History):
     """One space."""
 
     def __init__(self, space: str) -> None:
         self.space = space
         self._lock = RLock()
+        self._rows = MemoryRows()
         self._roots: dict[str, Root] = {}
+        self._brought: dict[str, set[int]] = {}
+        """Sources of sessions that were wiped."""
         self._events: dict[EventId, tuple[Root, int, KnownEvent]] = {}
         self._dedup: dict[EventId, tuple[KnownEvent, int]] = {}
         self._sources: dict[int, Checkpoint] = {}
@@ -131,6 +148,45 @@ class MemorySpaceStore:
         self._next_source = 1
         self._hits = 0
         self._purged_at: datetime | None = None
+
+    def _in_read(self, work: Callable[[Rows], T]) -> T:
+        with self._lock:
+            return work(self._rows)
+
+    def _in_write(self, work: Callable[[Rows], T], *, context: str = "") -> T:
+        with self._lock, self._rows.writing() as rows:
+            found = work(rows)
+        self._forget_wiped()
+        return found
+
+    def _forget_wiped(self) -> None:
+        """Roots of captured sessions go with their rows."""
+        gone = [name for name in self._roots if name not in self._rows.tables]
+        for name in gone:
+            places = self._roots.pop(name).places
+            self._brought[name] = {int(n.source_path) for nodes in places.values() for n in nodes}
+        if gone:
+            lost = {e for e, found in self._events.items() if found[0].context_id in gone}
+            self._events = {e: f for e, f in self._events.items() if e not in lost}
+            self._dedup = {e: f for e, f in self._dedup.items() if e not in lost}
+        for name in self._rows.again:
+            self._read_again(name)
+        self._rows.again.clear()
+
+    def _read_again(self, name: str) -> None:
+        refused = dict(self.noted(REFUSED) or {})
+        ids = self._brought.pop(name, set()) | set(refused.pop(name, ()))
+        for source in ids & self._sources.keys():
+            self._sources[source] = msgspec.structs.replace(
+                self._sources[source], position=0, ordinal=0, prefix=b"", size=0, mtime_ns=0,
+                ctime_ns=0, mode="all", branch=None, state={},
+            )  # fmt: skip
+        self.note(AGAIN, sorted(ids | set(self.noted(AGAIN) or ())))
+        self.note(REFUSED, refused)
+
+    def scrub(self) -> bool:
+        """There are no files."""
+        return True
 
     # capture
 
@@ -175,7 +231,11 @@ class MemorySpaceStore:
                 self._next_source = max(self._next_source, checkpoint.source_id + 1)
             for event in batch.events:
                 self._next_source = max(self._next_source, event.source_id + 1)
-                if event.event_id in self._events:
+                if event.replaces and not self._buried(event):
+                    self._take_out(event.event_id)
+                if self._buried(event):
+                    self._add("skipped.wiped", 1)
+                elif event.event_id in self._events:
                     self._add("present", 1)
                 else:
                     start = starts.get(event.session_id) or mtimes.get(event.source_id)
@@ -183,6 +243,15 @@ class MemorySpaceStore:
             self._save(batch.facts, None)
             for name, number in batch.counts.items():
                 self._add(name, number)
+
+    def _buried(self, event: Event) -> bool:
+        """Whether the session, or the one that it is a copy of, was wiped and not taken back."""
+        for session_id in (event.session_id, event.session_id.partition("~")[0]):
+            name = captured_context_id(event.record.agent, session_id)
+            found = self._rows.stones.get(name)
+            if found is not None and found.lifted_at is None:
+                return True
+        return False
 
     def _add(self, name: str, number: int) -> None:
         if number:
@@ -197,15 +266,81 @@ class MemorySpaceStore:
             root = self._roots[context_id] = Root(
                 context_id, agent, event.session_id, start, start, now
             )
+            self._begin(root)
+        if event.version is not None:
+            when = root.updated_ms if time_ms is None else time_ms
+            context = Context(self._rows.tables[context_id], self._events)
+            begin(context, event.version, now_ms=when)
         first = self._events.get(event.first) if event.revision and event.first else None
-        position = first[1] if first and first[0] is root else len(root.places)
-        if position == len(root.places):
-            root.places.append([])
-        root.places[position].append(_stored(event, position, time_ms))
+        free = self._rows.tables[context_id].root.next_position
+        position = first[1] if first and first[0] is root else free
+        node = _stored(event, position, time_ms)
+        self._row(root, node, now)
+        root.places.setdefault(position, []).append(node)
         root.updated_ms = max(root.updated_ms, time_ms or root.updated_ms)
         known = KnownEvent(event.record.digest, event.source_id)
         self._events[event.event_id] = (root, position, known)
         self._dedup.setdefault(event.event_id, (known, milliseconds(now) // 1000))
+
+    def _take_out(self, event: EventId) -> None:
+        """The newest revision of a streaming record, before the next content comes in."""
+        root, position, _ = self._events.get(event, (None, 0, None))
+        if root is None:
+            return
+        table = self._rows.tables[root.context_id]
+        rows = table.between((position, -1, -1), position + 1)
+        for key in [row.key for row in rows if row.event_id == event and row.revision]:
+            gone = table.rows[key]
+            del self._events[event], table.rows[key], table.bodies[key]
+            table.keys.remove(key)
+            table.nodes.pop(key, None)
+            table.root.nodes -= 1
+            self._dedup.pop(event, None)
+            kept = [node for node in root.places[position] if node.event_id != event]
+            root.places[position], root.facts_rows = kept, -1
+            before = [r for r in table.between((position, -1, -1), position + 1) if r.captured]
+            if before and gone.superseded is None:
+                table.rows[before[-1].key] = before[-1]._replace(superseded=None)
+
+    def _begin(self, root: Root) -> None:
+        known = HistoryRoot(
+            ref=root.context_id, context_id=root.context_id, agent=root.agent,
+            session_id=root.session_id, created_ms=root.created_ms, updated_ms=root.created_ms,
+        )  # fmt: skip
+        head = Head(
+            version=0, head_id=f"ver_{root.context_id[4:]}", operation="create",
+            created_ms=root.created_ms,
+        )  # fmt: skip
+        tables, name = self._rows.tables, root.context_id
+        tables[name] = Table(root=known, heads=[head])
+        root.version = lambda: tables[name].root.version
+
+    def _row(self, root: Root, node: StoredNode, now: datetime) -> None:
+        """The node as a row of the context's history."""
+        table = self._rows.tables[root.context_id]
+        known = table.root
+        here = [r for r in table.between((node.position, -1, -1), node.position + 1) if r.captured]
+        body = node.body if node.text is None else encode_text(node.text)
+        before = here[-1].chain or b"" if here else known.tail
+        chain = link(before, content_digest(body, None))
+        hidden = bool(here) and all(row.superseded is not None for row in here)
+        row = Row(
+            position=node.position, born=known.version, revision=node.revision,
+            superseded=known.version if hidden else None, event_id=node.event_id, parent=None,
+            form=None, time_ms=node.time_ms, stored_ms=milliseconds(now), rule_set=node.rule_set,
+            chain=chain, base=None,
+        )  # fmt: skip
+        shown = [r for r in here if r.superseded is None]
+        newest = max([*shown, row], key=lambda r: r.revision)
+        for older in [*shown, row]:
+            if older is not newest and not hidden:
+                table.rows[older.key] = older._replace(superseded=known.version)
+        if row is not newest and not hidden:
+            row = row._replace(superseded=known.version)
+        self._rows.put(root.context_id, row, body, node)
+        known.nodes += 1
+        if not here:
+            known.next_position, known.tail = node.position + 1, chain
 
     def purge_dedup(self, *, older_than: datetime, now: datetime) -> int:
         with self._lock:
@@ -264,6 +399,7 @@ class MemorySpaceStore:
             for r in rows
             if len(name) >= 4 and (r.context_id.startswith(name) or r.session_id.startswith(name))
         ]
+        found = found or [root.row() for root in self._roots.values() if self._aliased(root, name)]
         if not found:
             raise NotFoundError(
                 f"no session named {name!r}", hint="`ultracontext sessions --all` lists them"
@@ -274,6 +410,16 @@ class MemorySpaceStore:
                 f"{name!r} could be {shown}", hint="Give more of the id", code="ambiguous"
             )
         return found[0]
+
+    def _aliased(self, root: Root, name: str) -> bool:
+        """Whether a source of this file name brought its first or last record."""
+        places = (
+            [root.places[min(root.places)], root.places[max(root.places)]] if root.places else []
+        )
+        ends = [revisions[0].source_path for revisions in places]
+        sources = [self._sources[int(number)] for number in ends if int(number) in self._sources]
+        names = [source.path.rpartition("/")[2] for source in sources]
+        return bool(name) and any(n == name or n.startswith(f"{name}.") for n in names)
 
     def by_session(self, agent: str, session_id: str) -> ContextRow | None:
         root = self._roots.get(captured_context_id(agent, session_id))
@@ -286,21 +432,25 @@ class MemorySpaceStore:
         first: int = 0,
         until: int | None = None,
         all_revisions: bool = False,
+        version: int | None = None,
     ) -> Iterator[StoredNode]:
-        root = self._roots.get(context_id)
-        if root is None:
+        table = self._rows.tables.get(context_id)
+        if table is None:
             return
-        time_ms = root.created_ms
-        for revisions in root.places[:until]:
-            newest = max(revisions, key=lambda node: node.revision)
-            shown = sorted(revisions, key=lambda n: n.revision) if all_revisions else [newest]
-            for node in shown:
-                time_ms = time_ms if node.time_ms is None else node.time_ms
-                if node.position >= first:
-                    yield self._timed(node, time_ms)
+        time_ms = table.root.created_ms
+        with self._lock:
+            rows = list(table.between((0, -1, -1), table.root.next_position))
+        for row in rows if until is None else (row for row in rows if row.position < until):
+            wanted = all_revisions or row.superseded is None
+            if version is not None:
+                wanted = shown(row.born, row.superseded, version)
+            if wanted:
+                time_ms = time_ms if row.time_ms is None else row.time_ms
+                if row.position >= first:
+                    yield self._timed(_node(table, row), time_ms)
 
     def _timed(self, node: StoredNode, time_ms: int) -> StoredNode:
-        path = self._sources.get(int(node.source_path))
+        path = self._sources.get(int(node.source_path or -1))
         return msgspec.structs.replace(
             node,
             time_ms=time_ms,
@@ -326,6 +476,17 @@ class MemorySpaceStore:
             root.reader_digest = readers.reader_digest(update.agent)
             root.created_ms = _time(update.facts.started_at, root.created_ms)
             root.updated_ms = _time(update.facts.updated_at, root.updated_ms)
+            known = self._rows.tables[root.context_id].root
+            known.facts, known.created_ms = update.facts, root.created_ms
+            known.updated_ms = root.updated_ms
+
+    def set_kinds(self, kinds: Mapping[EventId, tuple[str, str, str]]) -> None:
+        with self._lock:
+            for event, (kind, role, event_type) in kinds.items():
+                known = self._events.get(event)
+                for node in known[0].places[known[1]] if known else ():
+                    if node.event_id == event:
+                        node.kind, node.role, node.event_type = kind, role, event_type
 
     def set_relation(self, context_id: ContextId, *, parent_session: str, relation: str) -> None:
         root = self._roots.get(context_id)
@@ -337,6 +498,9 @@ class MemorySpaceStore:
         others.sort(key=lambda r: r.agent != root.agent)
         parent = others[0].context_id if others else captured_context_id(root.agent, parent_session)
         root.related = (parent, parent_session, relation)
+
+    def share_bodies(self, copy: ContextId, original: ContextId) -> Iterator[int]:
+        return iter(())  # what is in memory is not worth it
 
     def stale(self, limit: int) -> list[ContextRow]:
         return [row for root in self._roots.values() if (row := root.row()).stale][:limit]
@@ -352,7 +516,7 @@ class MemorySpaceStore:
         found: dict[ContextId, list[str]] = {}
         for context in contexts:
             if context in self._roots:
-                nodes = [node for places in self._roots[context].places for node in places]
+                nodes = [node for places in self._roots[context].places.values() for node in places]
                 known = sorted({int(node.source_path) for node in nodes})
                 found[context] = [self._sources[n].path for n in known if n in self._sources]
         return found
@@ -389,6 +553,19 @@ class MemorySpaceStore:
 def _time(text: str | None, otherwise: int) -> int:
     found = sane_time(parse_time(text))
     return otherwise if found is None else found
+
+
+def _node(table: Table, row: Row) -> StoredNode:
+    """A row as a node; a message that a program gave has its body `[metadata, content]`."""
+    if row.key in table.nodes:
+        return msgspec.structs.replace(
+            table.nodes[row.key], position=row.position, event_id=EventId(row.event_id)
+        )
+    return StoredNode(
+        event_id=EventId(row.event_id), position=row.position, revision=0, kind=MESSAGE_KIND,
+        role="user", event_type=MESSAGE_KIND, time_ms=row.time_ms, source_path="", start=0, end=0,
+        damage=None, text=None, body=table.bodies[row.key], companions={}, rule_set=0,
+    )  # fmt: skip
 
 
 def _stored(event: Event, position: int, time_ms: int | None) -> StoredNode:

@@ -230,7 +230,10 @@ def targets(compat: dict[str, Any], source: str) -> list[Target]:
         pair: dict[str, Any] = next((p for p in pairs if p.get("target") == name), {})
         installed = agent.get("installed")
         version = installed.get("version") if isinstance(installed, dict) else installed
-        verdict = str(agent.get("verdict") or pair.get("verdict") or "untested")
+        of_pair = (agent.get("from") or {}).get(source) or {}
+        verdict = str(
+            of_pair.get("verdict") or agent.get("verdict") or pair.get("verdict") or "untested"
+        )
         reason = str(pair.get("reason") or _evidence(pair) or "")
         if name == source:
             reason = reason or "same agent: a clean copy of the session"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from ultracontext.model import Base, EventId
+from ultracontext.model import Base, EventId, event_id, message_id
 from ultracontext.store import SpaceStore
+from ultracontext.store.base import NewVersion
 
 
 def bodies(space: SpaceStore, session: str = "s1", **how: Any) -> list[bytes]:
@@ -249,3 +250,108 @@ def test_opaque_damaged_and_accompanied_records(space: SpaceStore, make: Any) ->
     assert accompanied.companions == {"spill": "companion", "big": huge}
     assert (accompanied.start, accompanied.end) == (10, 19)
     assert large.too_large == (70_000_000, "ab" * 16)
+
+
+def _back(*names: Any, **how: Any) -> NewVersion:
+    return NewVersion(
+        cause="rewind", first=tuple(event_id("claude", "s1", n) for n in names), **how
+    )
+
+
+def test_a_version_begins_with_an_event(space: SpaceStore, make: Any) -> None:
+    make.append(space, *[make.event(i) for i in range(4)])
+    make.append(space, make.event(4, version=_back(2)), make.event(5))
+    make.append(space, make.event(6))
+    row = space.find("s1")
+    assert row.version == 1
+    first, second = space.versions(row.context_id)
+    assert (first.operation, first.affected) == ("create", None)
+    assert (second.operation, second.metadata) == ("update", {"cause": "rewind", "position": 4})
+    assert second.affected == [message_id(event_id("claude", "s1", n)) for n in (2, 3)]
+    assert len(bodies(space, version=0)) == 4
+    assert bodies(space, version=1) == bodies(space)
+    assert len(bodies(space)) == 7
+    assert space.verify(row.context_id).sound
+
+
+def test_a_batch_may_hold_several_versions(space: SpaceStore, make: Any) -> None:
+    compaction = NewVersion(cause="compaction")
+    make.append(
+        space,
+        *[make.event(i) for i in range(3)],
+        make.event(3, version=_back(1)),
+        make.event(4),
+        make.event(5, version=_back(1)),
+        make.event(6, version=compaction),
+        make.event(7, version=compaction),
+    )
+    row = space.find("s1")
+    assert row.version == 4
+    places = [v.metadata["position"] for v in space.versions(row.context_id)[1:]]
+    assert places == [3, 5, 6, 7]
+    names = {message_id(event_id("claude", "s1", n)): n for n in range(8)}
+    affected = [[names[a] for a in v.affected or ()] for v in space.versions(row.context_id)[1:]]
+    assert affected == [[1, 2], [3, 4], [0, 5], [6]]  # none is put aside twice
+    assert [len(bodies(space, version=v)) for v in range(5)] == [3, 5, 6, 7, 8]
+    assert space.verify(row.context_id).sound
+
+
+def test_a_version_after_a_record_that_is_not_there_does_not_begin(
+    space: SpaceStore, make: Any
+) -> None:
+    make.append(space, *[make.event(i) for i in range(4)])
+    unknown, last = event_id("claude", "s1", 77), event_id("claude", "s1", 3)
+    make.append(space, make.event(4, version=NewVersion(cause="rewind", after=(unknown,))))
+    behind = NewVersion(cause="rewind", after=(last,), unless_behind=event_id("claude", "s1", 2))
+    make.append(space, make.event(5, version=behind))
+    assert space.find("s1").version == 0
+    above = NewVersion(cause="rewind", after=(unknown, event_id("claude", "s1", 1)))
+    make.append(space, make.event(6, version=above))
+    assert space.find("s1").version == 1
+
+
+def test_an_edit_in_place_in_a_later_version_leaves_the_earlier_one(
+    space: SpaceStore, make: Any
+) -> None:
+    make.append(space, make.event(0, data=b'{"v":"old"}'), make.event(1))
+    edit = make.event(0, revision=1, data=b'{"v":"new"}', version=_back(1))
+    make.append(space, edit)
+    assert bodies(space)[0] == b'{"v":"new"}'
+    assert bodies(space, version=0)[0] == b'{"v":"old"}'
+    row = space.find("s1")
+    assert space.verify(row.context_id).sound
+
+
+def test_an_event_that_is_stored_already_begins_no_version(space: SpaceStore, make: Any) -> None:
+    make.append(space, make.event(0), make.event(1, version=_back(0)))
+    make.append(space, make.event(1, version=_back(0)))
+    assert space.find("s1").version == 1
+
+
+def test_a_streaming_revision_is_replaced(space: SpaceStore, make: Any) -> None:
+    def content(revision: int, text: str, **how: Any) -> Any:
+        data = b'{"text":"%s"}' % text.encode()
+        return make.event(0, revision=revision, data=data, **how)
+
+    make.append(space, content(0, "a"), make.event(1), facts=[make.facts("s1", "claude")])
+    make.append(space, content(1, "ab"), make.event(2), facts=[make.facts("s1", "claude")])
+    assert not space.find("s1").stale
+    make.append(space, content(1, "abc", replaces=True))
+    assert space.find("s1").stale
+    make.append(space, content(1, "abcd", replaces=True))
+    assert bodies(space)[0] == b'{"text":"abcd"}'
+    contents = [b'{"text":"a"}', b'{"text":"abcd"}']
+    assert bodies(space, all_revisions=True)[:2] == contents
+    assert len(bodies(space)) == 3
+    event = content(1, "abcd")
+    assert space.known_events([event.event_id])[event.event_id].digest == event.record.digest
+    make.append(space, content(2, "abcde"))
+    assert bodies(space, all_revisions=True)[:3] == [*contents, b'{"text":"abcde"}']
+    row = space.find("s1")
+    assert row.nodes == 3
+    assert space.verify(row.context_id).sound
+
+
+def test_what_replaces_nothing_is_stored(space: SpaceStore, make: Any) -> None:
+    make.append(space, make.event(0), make.event(0, revision=1, replaces=True))
+    assert len(bodies(space, all_revisions=True)) == 2

@@ -9,7 +9,7 @@ import pytest
 
 from ultracontext.errors import NotFoundError, StoreError
 from ultracontext.model import captured_context_id
-from ultracontext.store import SpaceStore
+from ultracontext.store import Checkpoint, SpaceStore
 
 
 def fill(space: SpaceStore, make: Any, *rows: tuple[str, str, dict[str, Any]]) -> None:
@@ -142,3 +142,22 @@ def test_source_paths_are_those_that_brought_the_nodes(space: SpaceStore, make: 
         one: ["/a.jsonl", "/b.jsonl"],
         other: ["/b.jsonl"],
     }
+
+
+def test_the_name_of_a_file_finds_its_session(space: SpaceStore, make: Any) -> None:
+    def source(number: int, path: str) -> Checkpoint:
+        return Checkpoint(
+            source_id=number, agent="claude", path=path, path_digest=b"d", device=1, inode=number,
+            fingerprint=b"f", fingerprint_length=1, size=1, mtime_ns=1, ctime_ns=1, position=1,
+            ordinal=1, prefix=b"p",
+        )  # fmt: skip
+
+    checkpoints = [source(1, "/h/-w/other.jsonl"), source(2, "/h/-w/oth%r.jsonl")]
+    make.append(space, make.event(0, session="s-one"), checkpoints=checkpoints)
+    for name in ("other", "other.jsonl"):
+        assert space.find(name).session_id == "s-one"
+    for name in ("othe", "ther", "oth_r", "oth%r", "/h/-w/other.jsonl", "%", ""):
+        with pytest.raises(NotFoundError):
+            space.find(name)
+    make.append(space, make.event(0, session="other"))
+    assert space.find("other").session_id == "other"  # an id comes first

@@ -69,6 +69,21 @@ def test_dead_watcher_is_replaced(tmp_path: Path) -> None:
         made.stop()
 
 
+def test_a_watcher_that_was_started_again_asks_for_one_sweep(tmp_path: Path) -> None:
+    made = Watcher(lambda _: None, lambda: None)
+    made.start()
+    try:
+        assert made.watch({str(tmp_path): True})
+        assert not made.watch({str(tmp_path): True})
+        for expected in (True, False, False):  # the one that ends again and again
+            made._observer.stop()
+            made._observer.join(5)
+            assert made.watch({str(tmp_path): True}) is expected
+        assert not made.watch({str(tmp_path): True})
+    finally:
+        made.stop()
+
+
 def test_a_file_written_between_the_first_sweep_and_its_watch_is_found_at_once(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

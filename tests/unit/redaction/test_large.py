@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import random
 import sys
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from redaction_corpus import raw
 from ultracontext.errors import RedactionError
 from ultracontext.model import RawRecord
 from ultracontext.redaction import Redactor, join_parts, large
+from ultracontext.redaction.confirm import MASK
 
 TOKEN = "gh" + "p_N0tReAl3ahovCJQX4bipwDKRY5cjqxELSZ6d"
 
@@ -80,6 +83,47 @@ def test_a_child_that_misbehaves_gives_a_stub(
     record = redactor.redact_file(written(tmp_path / "s.jsonl", {"t": TOKEN}))
     assert record.too_large is not None
     assert TOKEN not in str(record.text)
+
+
+@pytest.mark.parametrize("rule_set", [1, 2**62])
+def test_a_child_with_other_rules_stops_the_source(
+    redactor: Redactor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule_set: int
+) -> None:
+    monkeypatch.setattr(redactor, "rule_set", rule_set)
+    with pytest.raises(RedactionError) as caught:
+        redactor.redact_file(written(tmp_path / "s.jsonl", {"t": TOKEN}))
+    assert TOKEN not in str(caught.value)
+
+
+def test_a_child_whose_rules_do_not_load_stops_the_source(
+    redactor: Redactor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redactor, "engine", "none of ours")
+    with pytest.raises(RedactionError):
+        redactor.redact_file(written(tmp_path / "s.jsonl", {"t": TOKEN}))
+
+
+def test_the_digests_of_a_child_are_noted(redactor: Redactor, tmp_path: Path) -> None:
+    redactor.scanner.fingerprints.drain()
+    record = redactor.redact_file(written(tmp_path / "s.jsonl", {"t": TOKEN}))
+    (mask,) = MASK.findall(record.body)
+    noted = {digest.hex()[:8] for digest in redactor.scanner.fingerprints.drain()}
+    assert mask.decode()[-9:-1] in noted
+
+
+def test_a_frame_goes_into_a_child_and_out_of_it(redactor: Redactor, tmp_path: Path) -> None:
+    line = base64.b64encode(random.Random(3).randbytes(48)).decode()
+    head = "-----BEGIN PRIVATE " + "KEY-----\n"
+    first = redactor.redact_file(written(tmp_path / "a.jsonl", {"text": f"x\n{head}{line}\n"}))
+    assert first.frame is not None
+    second = redactor.redact_file(
+        written(tmp_path / "b.jsonl", {"text": f"{line}\n{line}"}), frame=first.frame
+    )
+    assert second.frame is not None
+    assert second.frame.mask == first.frame.mask
+    assert line.encode() not in second.body
+    third = redactor.redact_any(raw({"text": "that is it"}), second.frame)
+    assert third.frame is None
 
 
 def test_a_file_that_is_gone_is_an_error(redactor: Redactor, tmp_path: Path) -> None:

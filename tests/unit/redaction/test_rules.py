@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 from pathlib import Path
+from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
@@ -15,9 +16,11 @@ from ultracontext.errors import RedactionError
 from ultracontext.redaction.checks import CHECKS
 from ultracontext.redaction.names import nature
 from ultracontext.redaction.rules import (
+    DECIDING,
     LEFT_GUARD,
     TABLES,
     Rule,
+    code_digest,
     load_rules,
     read_table,
     rule_set_version,
@@ -25,13 +28,42 @@ from ultracontext.redaction.rules import (
 from ultracontext.redaction.sample import sample
 
 RULES = load_rules()
-ASSIGNMENTS = {"env-assign", "secret-quoted", "flag-secret"}
+ASSIGNMENTS = {"env-assign", "secret-quoted", "flag-secret", "kube-secret"}
+"""Their probe stands for what is around a match, or for names that any text may be."""
 
 
 def test_the_version_is_stable_and_changes_with_a_rule() -> None:
     assert rule_set_version(RULES) == rule_set_version(load_rules())
     assert 0 < rule_set_version(RULES) < 2**63
     assert rule_set_version(RULES) != rule_set_version(RULES[1:])
+
+
+def test_the_version_changes_with_the_code_that_decides(tmp_path: Path) -> None:
+    for name in DECIDING:
+        (tmp_path / f"{name}.py").write_text((TABLES.parent / f"{name}.py").read_text())
+    same = code_digest(tmp_path)
+    assert same == code_digest()
+    for name in DECIDING:
+        other = tmp_path / name
+        other.mkdir()
+        for module in DECIDING:
+            text = (tmp_path / f"{module}.py").read_text()
+            text = f"# a comment\n\n{text}" + ("x = 1\n" if module == name else "")
+            (other / f"{module}.py").write_text(text)
+        assert code_digest(other) != same
+        assert rule_set_version(RULES, code_digest(other)) != rule_set_version(RULES)
+
+
+def test_code_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(RedactionError):
+        code_digest(tmp_path)
+
+
+def test_every_module_that_looks_at_a_text_is_in_the_version() -> None:
+    others = {"__init__", "aho_engine", "child", "engine", "fingerprint", "hyperscan_engine",
+              "large", "loading", "minted", "off", "opening", "rules", "sample",
+              "slim"}  # fmt: skip
+    assert {path.stem for path in TABLES.parent.glob("*.py")} <= others | set(DECIDING)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
@@ -87,7 +119,7 @@ def test_no_pattern_crosses_a_nul_and_only_marked_ones_a_line_end() -> None:
 
 
 def _can_match(rule: Rule, char: int) -> bool:
-    tree = re._parser.parse(rule.regex.pattern, rule.regex.flags)  # type: ignore[attr-defined]
+    tree = _parser.parse(rule.regex.pattern, rule.regex.flags)
     return _takes(tree, char)
 
 

@@ -54,6 +54,8 @@ def same(redactor: Redactor, raws: Sequence[RawRecord]) -> list[MaskedRecord]:
     together = redactor._each(raws)
     for one, other in zip(alone, together, strict=True):
         for name in FIELDS:
+            if name == "frame":  # `sequence` tells it, of all of them
+                continue
             assert repr(getattr(one, name)) == repr(getattr(other, name)), name
     return together
 
@@ -102,7 +104,7 @@ def test_a_large_group_is_parted(redactor: Redactor) -> None:
 def test_the_digest_of_an_untouched_body_is_at_hand(redactor: Redactor) -> None:
     from ultracontext.chain import content_digest
 
-    masked = redactor.redact_all([*ODD, raw({"text": TOKEN}), raw({"text": "words"})])
+    masked = redactor.sequence([*ODD, raw({"text": TOKEN}), raw({"text": "words"})], None)
     known = [record for record in masked if record.content is not None]
     assert len(known) > 3
     assert all(record.content == content_digest(record.body, None) for record in known)

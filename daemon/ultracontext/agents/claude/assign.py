@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ultracontext.agents.claude.layout import UUID
+from ultracontext.agents.claude.rewinds import Branches
 from ultracontext.agents.claude.spill import needs
 from ultracontext.agents.claude.values import identifier, mapping
 from ultracontext.formats import Assignment, Need, SourceFacts
@@ -39,7 +40,7 @@ class ClaudeAssigner:
     side chain (1.0) go to a session of their own, found by following `parentUuid` to the root.
     """
 
-    __slots__ = ("_fixed", "_hint", "_open", "_roots", "_session", "_subagent")
+    __slots__ = ("_branches", "_fixed", "_hint", "_open", "_roots", "_session", "_subagent")
 
     def __init__(self, facts: SourceFacts, saved: Mapping[str, Any] | None) -> None:
         saved = saved or {}
@@ -47,6 +48,7 @@ class ClaudeAssigner:
         self._hint = facts.session_hint
         named = self._hint is not None and UUID.fullmatch(self._hint) is not None
         self._fixed = named and not self._subagent
+        self._branches = Branches(mapping(saved.get("branch")))
         self._session = self._hint if self._fixed else identifier(saved.get("session"))
         self._open = self._session is None
         side = saved.get("side")
@@ -65,7 +67,11 @@ class ClaudeAssigner:
         skip = skipped(native)
         if skip is not None:
             return Assignment(session, None, skip)
-        return Assignment(session, uuid, None, _unmet(native, record))
+        if uuid is None or session != self._session:
+            return Assignment(session, uuid, None, _unmet(native, record))
+        version = self._branches.next(native, uuid)
+        parent = identifier(native.get("parentUuid"))
+        return Assignment(session, uuid, None, _unmet(native, record), None, parent, version)
 
     def state(self) -> dict[str, Any]:
         state: dict[str, Any] = {}
@@ -73,6 +79,8 @@ class ClaudeAssigner:
             state["session"] = self._session
         if self._roots:
             state["side"] = [list(chain) for chain in self._roots]
+        if branch := self._branches.state():
+            state["branch"] = branch
         return state
 
     def _decide(self, native: dict[str, Any]) -> None:

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import msgspec
 
+from ultracontext.agents.claude.evidence import RUNS
+from ultracontext.formats import Compat, Reads, Writes
+from ultracontext.formats.versions import Version
+
 
 class Met(msgspec.Struct, frozen=True, kw_only=True):
     """One version that was run, and what proves it."""
@@ -60,3 +64,22 @@ ATTACHMENTS = SETTING | {
 """All attachments met. `queued_command` is not in our recordings: public projects that read files
 of 2.1 agree that a prompt typed while the agent works stands there and nowhere else (2026-11).
 """
+
+
+def generation(version: Version) -> str:
+    """1.0, 2.0 and 2.1 each read a session in their own way."""
+    return ".".join(map(str, version.numbers[:2]))
+
+
+COMPAT = Compat(
+    reads=tuple(
+        Reads(
+            format="jsonl", versions=(met.version,),
+            evidence=f"{met.recordings} recordings, {met.seen}",
+        )
+        for met in MET
+    ),
+    writes=(Writes(format="jsonl", first="1.0.0", note="one file that 1.0, 2.0 and 2.1 open"),),
+    runs=RUNS,
+    generation=generation,
+)  # fmt: skip

@@ -42,7 +42,8 @@ class Facts:
 
     def __init__(self) -> None:
         self.parent: str | None = None
-        self.relation: Literal["subagent", "fork"] | None = None
+        self.relation: Literal["subagent", "fork", "switch"] | None = None
+        self._parent_agent: str | None = None
         self._name: str | None = None
         self._own_title: str | None = None
         self._prompt: str | None = None
@@ -78,6 +79,7 @@ class Facts:
             updated_at=self._updated,
             messages=self._messages,
             parent_session=self.parent,
+            parent_agent=self._parent_agent,
             relation=self.relation,
             lineage_key=self._lineage if lineage else None,
             tokens=self._usage[0] + self._usage[1],
@@ -86,6 +88,13 @@ class Facts:
             traits={} if self._entrypoint is None else {"entrypoint": self._entrypoint},
             unknown=dict(self._unknown),
         )
+
+    def note_origin(self, mark: Any) -> None:
+        """The session that a switch made this one of."""
+        origin = text_or_none(mapping(mark).get("session_id"))
+        if origin is not None:
+            self.parent, self.relation = origin, "switch"
+            self._parent_agent = text_or_none(mapping(mark).get("from"))
 
     def count(self, messages: list[Message], unknown: list[str]) -> None:
         """Counts what a record gave."""

@@ -37,6 +37,9 @@ from ultracontext.formats.draft import Draft
 from ultracontext.model import Base, Message, MessageId, SessionFacts
 from ultracontext.redaction import MaskedRecord
 
+MARK = "ultracontext"
+"""Field of the first record of a session that a switch wrote: where it comes from."""
+
 
 class ClaudeReader:
     """Makes messages of a session's records, in file order."""
@@ -93,6 +96,7 @@ class ClaudeReader:
         named = folders[-1].startswith(AGENT) or native.get("agentId") == self._session
         self._delegated = self._delegated or named
         if not self._delegated:
+            self._facts.note_origin(native.get(MARK))
             return
         parent = text_or_none(native.get("sessionId"))
         if self._session.startswith(SIDECHAIN):

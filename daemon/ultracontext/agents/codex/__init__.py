@@ -1,11 +1,14 @@
 """Codex CLI: rollout files of 0.45 to 0.171, legacy and paginated."""
 
 from ultracontext.agents.codex.assign import assigner
-from ultracontext.agents.codex.compat import EVIDENCE
+from ultracontext.agents.codex.compat import COMPAT, EVIDENCE
 from ultracontext.agents.codex.demo import DEMO
+from ultracontext.agents.codex.extras import extras, summarises
 from ultracontext.agents.codex.layout import FILES, FOLDERS, classify, roots
 from ultracontext.agents.codex.listing import listing, lookups
+from ultracontext.agents.codex.proof import PROOF
 from ultracontext.agents.codex.reader import Reader, folder_of
+from ultracontext.agents.codex.writer import CodexWriter
 from ultracontext.formats import AgentSpec
 
 SPEC = AgentSpec(
@@ -23,6 +26,12 @@ SPEC = AgentSpec(
     listing=listing,
     packages=("@openai/codex",),
     versions=tuple(seen.version for seen in EVIDENCE),
+    writer=CodexWriter,
+    compat=COMPAT,
+    extras=extras,
+    summarises=summarises,
+    proof=PROOF,
+    opening=lambda prompt: ("codex", prompt),
 )
 
 __all__ = ["SPEC"]

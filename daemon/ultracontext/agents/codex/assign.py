@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ultracontext.agents.codex.instant import utc
-from ultracontext.agents.codex.layout import NAMES_ROLE
+from ultracontext.agents.codex.layout import IMPORTS_ROLE, NAMES_ROLE
+from ultracontext.agents.codex.line import as_dict, as_text
+from ultracontext.agents.codex.rollbacks import Turns
 from ultracontext.formats import Assigner, Assignment, SourceFacts
 from ultracontext.redaction import MaskedRecord
 
@@ -15,6 +17,8 @@ def assigner(facts: SourceFacts, state: Mapping[str, Any] | None) -> Assigner:
     """The assigner of one source."""
     if facts.role == NAMES_ROLE:
         return NamesAssigner(state)
+    if facts.role == IMPORTS_ROLE:
+        return ImportsAssigner()
     return RolloutAssigner(facts.session_hint, state)
 
 
@@ -29,7 +33,7 @@ class RolloutAssigner:
     id of their own.
     """
 
-    __slots__ = ("_answer", "_decided", "_hint", "_session")
+    __slots__ = ("_answer", "_decided", "_hint", "_session", "_turns")
 
     def __init__(self, hint: str | None, state: Mapping[str, Any] | None) -> None:
         saved = state or {}
@@ -37,13 +41,17 @@ class RolloutAssigner:
         self._session: str | None = saved.get("session")
         self._decided = self._session is not None
         self._answer = Assignment(self._session)
+        self._turns = Turns(as_dict(saved.get("turns")))
 
     def assign(self, record: MaskedRecord) -> Assignment:
+        native = record.native
+        version = self._turns.next(native if type(native) is dict else {})
         if not self._decided:
-            native = record.native
             if type(native) is not dict:
                 return Assignment(self._hint)
             self._decide(native)
+        if version is not None:
+            return Assignment(self._session, version=version)
         return self._answer
 
     def _decide(self, native: dict[str, Any]) -> None:
@@ -54,7 +62,8 @@ class RolloutAssigner:
             self._answer = Assignment(session)
 
     def state(self) -> dict[str, Any]:
-        return {"session": self._session} if self._decided else {}
+        state: dict[str, Any] = {"turns": self._turns.state()}
+        return {"session": self._session, **state} if self._decided else state
 
 
 class NamesAssigner:
@@ -84,6 +93,19 @@ class NamesAssigner:
 
     def state(self) -> dict[str, Any]:
         return {"odd": dict(self._odd)} if self._odd else {}
+
+
+class ImportsAssigner:
+    """The ledger of imports: each entry belongs to the thread that was made."""
+
+    def assign(self, record: MaskedRecord) -> Assignment:
+        session = as_text(as_dict(record.native).get("imported_thread_id"))
+        if not session:
+            return Assignment(None, None, "no-session")
+        return Assignment(session, "import")
+
+    def state(self) -> dict[str, Any]:
+        return {}
 
 
 def meta_id(native: dict[str, Any]) -> str | None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ultracontext.agents.codex.evidence import RUNS
+from ultracontext.formats import Compat, Reads, Writes
+from ultracontext.formats.versions import Version
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
@@ -63,3 +67,24 @@ EVIDENCE = (
 )
 """Oldest first. Versions between these are read by the same rules; older files without an envelope
 (before September 2025) are read from knowledge of the source, not of a recording."""
+
+
+def generation(version: Version) -> str:
+    """Since 0.100 a home has an index; what opens a legacy file of one opens that of all later."""
+    return "indexed" if version.numbers >= (0, 100) else "files"
+
+
+COMPAT = Compat(
+    reads=tuple(
+        Reads(
+            format=f"rollout, {seen.style}", versions=(seen.version,),
+            evidence=f"{len(seen.recordings)} recordings, {seen.date}",
+        )
+        for seen in EVIDENCE
+    ),
+    writes=(
+        Writes(format="rollout", first="0.45.0", note="legacy style, which all versions open"),
+    ),
+    runs=RUNS,
+    generation=generation,
+)  # fmt: skip

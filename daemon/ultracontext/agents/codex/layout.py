@@ -5,6 +5,7 @@
         sessions/…/rollout-….jsonl.zst                            the same, cold
         archived_sessions/rollout-….jsonl                         after `codex archive`
         session_index.jsonl                                       names of threads
+        external_agent_session_imports.json                       threads made of others' files
 
 Date and time in the path are local time and never used. The folders below `sessions` may have any
 depth and name (RESUME_MATRIX.md). `history.jsonl`, the SQLite files and `auth.json` are no sources.
@@ -16,14 +17,19 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath, PurePosixPath
 
-from ultracontext.formats import Engine, SourceFacts
+from ultracontext.formats import DocumentShape, Engine, SourceFacts
 
 FOLDERS = ("sessions", "archived_sessions")
 NAMES_FILE = "session_index.jsonl"
-FILES = (NAMES_FILE,)
+IMPORTS_FILE = "external_agent_session_imports.json"
+"""`{"records": [{"source_path": …, "imported_thread_id": …, "imported_at": …}]}` (reported for 2026
+versions, vakovalskii/codbash 220; not run)."""
+FILES = (NAMES_FILE, IMPORTS_FILE)
 
 SESSION_ROLE = "session"
 NAMES_ROLE = "names"
+IMPORTS_ROLE = "imports"
+IMPORTS = DocumentShape(items="records", item_id="imported_thread_id")
 
 _UUID_AT_END = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 
@@ -41,6 +47,8 @@ def classify(path: PurePosixPath) -> SourceFacts | None:
         return _rollout(name, path.parts[0])
     if name == NAMES_FILE and len(path.parts) == 1:
         return SourceFacts(engine=Engine.APPEND_LOG, role=NAMES_ROLE)
+    if name == IMPORTS_FILE and len(path.parts) == 1:
+        return SourceFacts(engine=Engine.DOCUMENT, role=IMPORTS_ROLE, document=IMPORTS)
     return None
 
 

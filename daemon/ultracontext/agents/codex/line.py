@@ -24,6 +24,8 @@ TWIN = "twin"
 of a call. Such messages are `meta` and live between `feed` and `settle` only."""
 ASSUMED = "assumed"
 """Metadata key of a prompt that nothing but its form shows to be typed; gone after `settle`."""
+MARK = "ultracontext"
+"""Field of the `session_meta` of a thread that a switch wrote: where it comes from."""
 
 
 class Line:

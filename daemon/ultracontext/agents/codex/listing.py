@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from ultracontext.agents.codex.layout import NAMES_ROLE
+from ultracontext.agents.codex.layout import IMPORTS_ROLE, NAMES_ROLE
 from ultracontext.formats import Listing, ListingFacts, Lookup, SourceFacts
 
 INDEX, FILLED, CONFIG = "index", "filled", "config"
@@ -35,7 +35,7 @@ def lookups(source: SourceFacts, path: PurePosixPath) -> Sequence[Lookup]:
 
 
 def listing(asked: ListingFacts) -> Listing:
-    if asked.source.role == NAMES_ROLE:
+    if asked.source.role in (NAMES_ROLE, IMPORTS_ROLE):
         return Listing(gone=True)  # it names the thread, and does not hold it
     return Listing(hidden=_hidden(asked))
 

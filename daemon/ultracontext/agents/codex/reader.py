@@ -17,6 +17,8 @@ from ultracontext.agents.codex.state import State
 from ultracontext.model import Base, Message, MessageId, SessionFacts
 from ultracontext.redaction import MaskedRecord
 
+IMPORTED = "imported_thread_id"
+
 
 class Reader:
     """One session's reader; see `formats.SessionReader`.
@@ -69,7 +71,7 @@ class Reader:
         """Records without a number (damaged ones) go with the one before; names never belong."""
         native = record.native
         if type(native) is dict:
-            if "thread_name" in native and "payload" not in native:
+            if "payload" not in native and ("thread_name" in native or IMPORTED in native):
                 return False
             ordinal = native.get("ordinal")
             if type(ordinal) is int:
@@ -183,6 +185,9 @@ def bare(state: State, line: Line, native: Dict) -> list[Message]:
             state.session.name(native["thread_name"])
             name = as_text(native["thread_name"])
             return [line.message("meta", "session_index/thread_name", name)]
+        if IMPORTED in native:
+            state.session.imported(native.get("source_path"))
+            return [line.message("meta", "import")]
         if meta_id(native) is not None:
             return session_meta(state, line, native)
         if type(kind) is str and (kind in items.HANDLERS or kind in items.BOOKKEEPING):

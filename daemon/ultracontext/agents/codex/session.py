@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ultracontext.agents.codex.changes import changed
 from ultracontext.agents.codex.instant import utc
-from ultracontext.agents.codex.line import Dict, as_dict, as_text
+from ultracontext.agents.codex.line import MARK, Dict, as_dict, as_text
 from ultracontext.formats import Changes
 from ultracontext.model import Base, Message, SessionFacts
 
@@ -40,6 +40,8 @@ class Session:
         self._usage = Usage()
         self._changes = Changes(changed)
         self._traits: dict[str, str] = {}
+        self._origin: str | None = None
+        """Session of another agent that this is a copy of."""
 
     def count(self, messages: list[Message]) -> None:
         """What a record gave."""
@@ -123,6 +125,12 @@ class Session:
             self.subagent = True
             facts.relation, facts.parent_session = "subagent", parent or None
             return
+        mark = as_dict(payload.get(MARK))
+        origin = as_text(mark.get("session_id"))
+        if origin:
+            facts.relation, facts.parent_session = "switch", origin
+            facts.parent_agent = as_text(mark.get("from")) or None
+            return
         source = thread or as_text(payload.get("forked_from_id"))
         if source and source != self.id:
             facts.relation, facts.parent_session = "fork", source
@@ -149,6 +157,11 @@ class Session:
             self._prompt = title_of(text)
             self._prompt_item = None if confirmed else first
 
+    def imported(self, path: object) -> None:
+        """The thread is a copy of another agent's session, whose file this is."""
+        name = as_text(path).replace("\\", "/").rpartition("/")[2]
+        self._origin = name.partition(".")[0] or None
+
     def tokens(self, total: object, last: object) -> None:
         """Totals of the thread so far and of the last answer (`token_count`)."""
         self._usage.count(tokens_of(total), tokens_of(last))
@@ -165,6 +178,9 @@ class Session:
     def value(self) -> SessionFacts:
         facts = self._facts
         title, source = self._title()
+        relation, parent = facts.relation, facts.parent_session
+        if relation is None and self._origin not in (None, self.id):
+            relation, parent = "fork", self._origin
         usage = self._usage.value()
         return SessionFacts(
             title=title,
@@ -177,8 +193,9 @@ class Session:
             started_at=facts.started_at,
             updated_at=facts.updated_at,
             messages=self.messages,
-            parent_session=facts.parent_session,
-            relation=facts.relation,
+            parent_session=parent,
+            parent_agent=facts.parent_agent,
+            relation=relation,
             base=facts.base,
             tokens=sum(usage.get(key, 0) for key in SPENT),
             usage=usage,

@@ -4,10 +4,11 @@ Written from public material (`shared/agents/cursor/FORMAT.md`), not from runs (
 """
 
 from ultracontext.agents.cursor.assign import CursorAssigner
-from ultracontext.agents.cursor.compat import MET
+from ultracontext.agents.cursor.compat import COMPAT, MET
 from ultracontext.agents.cursor.layout import FILES, FOLDERS, classify, roots
 from ultracontext.agents.cursor.listing import listing, lookups
 from ultracontext.agents.cursor.reader import CursorReader
+from ultracontext.agents.cursor.writer import opening
 from ultracontext.formats import AgentSpec
 
 SPEC = AgentSpec(
@@ -23,6 +24,8 @@ SPEC = AgentSpec(
     listing=listing,
     installs=(".local/share/cursor-agent/versions",),
     described=tuple(met.version for met in MET),
+    compat=COMPAT,
+    opening=opening,
 )
 
 __all__ = ["SPEC"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ultracontext.agents.cursor.orders import Orders
 from ultracontext.agents.cursor.values import identifier, mapping
 from ultracontext.formats import Assignment, Need, SourceFacts
 from ultracontext.redaction import MaskedRecord
@@ -23,11 +24,12 @@ WORKER_BYTES = 512
 class CursorAssigner:
     """Assigns the records of one source."""
 
-    __slots__ = ("_facts", "_session")
+    __slots__ = ("_facts", "_orders", "_session")
 
     def __init__(self, facts: SourceFacts, saved: Mapping[str, Any] | None) -> None:
         self._facts = facts
         self._session = identifier((saved or {}).get("session")) or facts.session_hint
+        self._orders = Orders((saved or {}).get("orders"))
 
     def assign(self, record: MaskedRecord) -> Assignment:
         role = self._facts.role
@@ -40,7 +42,10 @@ class CursorAssigner:
 
     def state(self) -> dict[str, Any]:
         changed = self._session is not None and self._session != self._facts.session_hint
-        return {"session": self._session} if changed else {}
+        state: dict[str, Any] = {"session": self._session} if changed else {}
+        if orders := self._orders.state():
+            state["orders"] = orders
+        return state
 
     def _needs(self, record: MaskedRecord) -> tuple[Need, ...]:
         """The first record says where the project lies; the folder's own name does not."""
@@ -55,9 +60,11 @@ class CursorAssigner:
     def _store(self, native: dict[str, Any]) -> Assignment:
         key = identifier(native.get("key"))
         if native.get("table") == META:
-            named = identifier(mapping(native.get("value")).get("agentId"))
-            self._session = named or self._session
-            return Assignment(self._session, "db:meta", None, (Need(name=META, path="meta.json"),))
+            value = mapping(native.get("value"))
+            self._session = identifier(value.get("agentId")) or self._session
+            needs = (Need(name=META, path="meta.json"),)
+            version = self._orders.next(self._session or "", value.get("order"))
+            return Assignment(self._session, "db:meta", None, needs, None, None, version)
         return Assignment(self._session, f"db:{key}" if key else None)
 
     def _state(self, native: dict[str, Any]) -> Assignment:
@@ -66,8 +73,11 @@ class CursorAssigner:
         if session is None:
             return Assignment(None, None, "no-session")
         workspace = self._facts.extra.get("workspace")
+        order = mapping(native.get("value")).get("order")
+        version = self._orders.next(session, order, bubbles=f"kv:bubbleId:{session}:")
         if workspace is None:
-            return Assignment(session, f"kv:{key}")
+            return Assignment(session, f"kv:{key}", version=version)
         listed = native.get("table") in ("head", "tab")
         needs = (Need(name=WORKSPACE, path="workspace.json"),) if listed else ()
-        return Assignment(session, f"kv:{workspace}:{key}", None, needs)
+        name = f"kv:{workspace}:{key}"
+        return Assignment(session, name, None, needs, None, None, version)

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import msgspec
 
+from ultracontext.agents.cursor.writer import HANDOFF
+from ultracontext.formats.evidence import Compat, Reads
+
 
 class Met(msgspec.Struct, frozen=True, kw_only=True):
     """One form of a store, and what tells of it."""
@@ -48,3 +51,15 @@ PARTS = frozenset(
      "tool_use"}
 )  # fmt: skip
 """`type` of a part of a message's content."""
+
+COMPAT = Compat(
+    reads=(
+        Reads(format="state.vscdb", versions=("3.x",), evidence="1 synthetic recording, 2026-09"),
+        Reads(format="store.db", versions=("2026.09",), evidence="1 synthetic recording, 2026-09"),
+        Reads(
+            format="transcripts", versions=("2026.09",), evidence="4 synthetic recordings, 2026-09"
+        ),
+    ),
+    generation=lambda version: "cli" if version.numbers >= (2025,) else "ide",
+    handoff=HANDOFF,
+)

@@ -21,6 +21,7 @@ from typing import Any
 from ultracontext.agents.gemini.compat import NOTICES, TURNS
 from ultracontext.agents.gemini.layout import CHECKPOINT
 from ultracontext.agents.gemini.project import needs as project_needs
+from ultracontext.agents.gemini.rewinds import List
 from ultracontext.agents.gemini.spill import needs as spill_needs
 from ultracontext.agents.gemini.values import identifier, listing, mapping, moment
 from ultracontext.formats import Assignment, Engine, Need, SourceFacts
@@ -36,8 +37,8 @@ class GeminiAssigner:
     """Assigns the records of one file."""
 
     __slots__ = (
-        "_counts", "_document", "_hint", "_items", "_parent", "_place", "_process", "_project",
-        "_role", "_session", "_spare", "_up",
+        "_counts", "_document", "_hint", "_items", "_list", "_parent", "_place", "_process",
+        "_project", "_role", "_session", "_spare", "_up",
     )  # fmt: skip
 
     def __init__(self, facts: SourceFacts, saved: Mapping[str, Any] | None) -> None:
@@ -58,6 +59,7 @@ class GeminiAssigner:
             for name, count in mapping(saved.get("counts")).items()
             if type(count) is int
         }
+        self._list = List(saved.get("list"), prefix=self._spare)
 
     def assign(self, record: MaskedRecord) -> Assignment:
         native = record.native
@@ -66,10 +68,12 @@ class GeminiAssigner:
         self._decide(native)
         if self._document:
             return self._in_document(native, record)
+        version = self._list.next(native)
         kind, name = native.get("type"), identifier(native.get("id"))
         if name is None or "$rewindTo" in native:
             name = self._elsewhere(record)
-            return Assignment(self._session, name, None, self._unmet(native, record))
+            unmet = self._unmet(native, record)
+            return Assignment(self._session, name, None, unmet, None, None, version)
         named = f"{kind}:{name}" if type(kind) is str and kind in _TYPES else name
         unmet = self._unmet(native, record)
         return Assignment(self._session, self._spare + named, None, unmet, self._again(named))
@@ -84,6 +88,8 @@ class GeminiAssigner:
             state["place"] = self._place
         if self._counts:
             state["counts"] = dict(self._counts)
+        if kept := self._list.state():
+            state["list"] = kept
         return state
 
     # ---- session ---------------------------------------------------------------------------------
@@ -124,7 +130,9 @@ class GeminiAssigner:
         if self._is_head(native):
             self._place = 0
             name = f"doc:{self._spare}head@{self._project}"
-            return Assignment(self._session, name, None, self._unmet(native, record))
+            version = self._list.head(listing(native.get(self._items)))
+            unmet = self._unmet(native, record)
+            return Assignment(self._session, name, None, unmet, None, None, version)
         kind, own = native.get("type"), identifier(native.get("id"))
         if own is not None:
             kind = kind if type(kind) is str and kind in _TYPES else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import Any, Literal
 
-from ultracontext.agents.gemini.compat import SETTINGS
+from ultracontext.agents.gemini.compat import MARK, SETTINGS
 from ultracontext.agents.gemini.layout import CHECKPOINT, checkpoint_tag, parent_of
 from ultracontext.agents.gemini.live import is_sent
 from ultracontext.agents.gemini.project import Project
@@ -28,6 +28,8 @@ class Facts:
         self.project = Project()
         self.delegated = False
         self._parent: str | None = None
+        self._origin: str | None = None
+        self._origin_agent: str | None = None
         self._tag: str | None = None
         self._summary: str | None = None
         self._model: tuple[str, str] | None = None
@@ -57,8 +59,9 @@ class Facts:
             started_at=self._started,
             updated_at=self._updated,
             messages=timeline.shown,
-            parent_session=self._parent,
-            relation="subagent" if self.delegated else None,
+            parent_session=self._parent or self._origin,
+            parent_agent=None if self._parent else self._origin_agent,
+            relation="subagent" if self.delegated else "switch" if self._origin else None,
             lineage_key=None if self.delegated or prompt is None else _key(prompt),
             tokens=sum(timeline.usage.get(kind, 0) for kind in SPENT),
             usage={kind: count for kind, count in timeline.usage.items() if count},
@@ -90,6 +93,9 @@ class Facts:
         summary = settings.get("summary")
         if type(summary) is str and summary.strip():
             self._summary = one_line(summary)
+        mark = mapping(settings.get(MARK))
+        self._origin = self._origin or identifier(mark.get("session_id"))
+        self._origin_agent = self._origin_agent or identifier(mark.get("from"))
         if settings.get("kind") == "subagent":
             self.delegated = True
         self.project.note_hash(source, settings.get("projectHash"))

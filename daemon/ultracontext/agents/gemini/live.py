@@ -7,6 +7,7 @@ with `/` or `?`, which a resume does not send.
 from __future__ import annotations
 
 from ultracontext.agents.gemini.compat import NOTICES
+from ultracontext.agents.gemini.guard import GUARDED
 from ultracontext.model import Message
 
 SUMMARY, ACKNOWLEDGED = "compact_summary", "compact_acknowledged"
@@ -34,5 +35,5 @@ def _holds(message: Message) -> bool:
 def is_sent(message: Message) -> bool:
     """Whether a message alone makes a session one that can be resumed."""
     if message.kind == "user":
-        return not message.text.lstrip().startswith(("/", "?"))
+        return GUARDED in message.metadata or not message.text.lstrip().startswith(("/", "?"))
     return message.kind in ("assistant", "tool_call", "tool_result")

@@ -5,9 +5,10 @@ else there is). Bookkeeping is `meta` with `event_type` `metadata`, `$set` or `$
 with nothing but `lastUpdated`, and a copy of what was told, give no message.
 
 Metadata, all optional: `message_id` (the agent's), `model`, `media`; `status`, `spilled`,
-`subagent` of calls and results; and what the agent did with a turn later, which is kept all the
-same: `undone` (rewound, failed or cancelled), `put_back` (an undone prompt that was sent again in
-the same words), `deleted` (gone from a document), `compacted` (the model has the summary instead).
+`subagent` of calls and results; `guarded` (a text that our writer saved); and what the agent did
+with a turn later, which is kept all the same: `undone` (rewound, failed or cancelled), `put_back`
+(an undone prompt that was sent again in the same words), `deleted` (gone from a document),
+`compacted` (the model has the summary instead).
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ultracontext.agents.gemini.compat import NOTICES
+from ultracontext.agents.gemini.guard import GUARDED, unguarded
 from ultracontext.agents.gemini.parts import Content, flat, parse
 from ultracontext.agents.gemini.tools import Ledger, plain_id, read_calls, read_responses
 from ultracontext.agents.gemini.values import (
@@ -125,15 +126,20 @@ def _prompt(native: dict[str, Any], content: Content, draft: Draft, setting: Set
     own = [p for p, kind in zip(content.pieces, kinds, strict=True) if kind is None and p]
     told = Told()
     if "".join(own).strip() or content.notes:
-        told = _typed("\n".join([*own, *content.notes]), content, draft, setting)
+        text = "\n".join([*own, *content.notes])
+        told = _typed(unguarded(text), content, draft, setting, saved=unguarded(text) != text)
     for piece, kind in zip(content.pieces, kinds, strict=True):
         if kind is not None:
             draft.system(kind, piece)
     return told
 
 
-def _typed(text: str, content: Content, draft: Draft, setting: Setting) -> Told:
-    extra = {"media": content.media} if content.media else None
+def _typed(
+    text: str, content: Content, draft: Draft, setting: Setting, *, saved: bool = False
+) -> Told:
+    extra: dict[str, Any] | None = {"media": content.media} if content.media else None
+    if saved:
+        extra = {**(extra or {}), GUARDED: True}
     if not text.strip():
         draft.meta("user", text, extra)
         return Told()

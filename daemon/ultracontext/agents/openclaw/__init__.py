@@ -4,11 +4,14 @@ Written from runs of the programs 2026.7.35 and 2026.9.6 (`compat.MET`).
 """
 
 from ultracontext.agents.openclaw.assign import OpenClawAssigner
-from ultracontext.agents.openclaw.compat import MET
+from ultracontext.agents.openclaw.compat import COMPAT, MET
+from ultracontext.agents.openclaw.extras import extras, summarises
 from ultracontext.agents.openclaw.layout import classify, roots
 from ultracontext.agents.openclaw.lineage import relate
 from ultracontext.agents.openclaw.listing import listing, lookups
+from ultracontext.agents.openclaw.proof import PROOF
 from ultracontext.agents.openclaw.reader import OpenClawReader, folder_of
+from ultracontext.agents.openclaw.writer import OpenClawWriter, opening
 from ultracontext.formats import AgentSpec
 
 SPEC = AgentSpec(
@@ -25,6 +28,12 @@ SPEC = AgentSpec(
     listing=listing,
     packages=("openclaw",),
     versions=tuple(met.version for met in MET),
+    writer=OpenClawWriter,
+    compat=COMPAT,
+    extras=extras,
+    summarises=summarises,
+    proof=PROOF,
+    opening=opening,
 )
 
 __all__ = ["SPEC"]

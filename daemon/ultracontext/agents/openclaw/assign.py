@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ultracontext.agents.openclaw.branches import Leaves
 from ultracontext.agents.openclaw.values import identifier, mapping
 from ultracontext.formats import Assignment, Engine, Need, SourceFacts
 from ultracontext.redaction import MaskedRecord
@@ -24,17 +25,18 @@ TRACE_BYTES = 4 << 10
 class OpenClawAssigner:
     """Assigns the records of one source."""
 
-    __slots__ = ("_database", "_facts", "_session")
+    __slots__ = ("_database", "_facts", "_leaves", "_session")
 
     def __init__(self, facts: SourceFacts, saved: Mapping[str, Any] | None) -> None:
         self._facts = facts
         self._database = facts.engine is Engine.DATABASE
         self._session = identifier((saved or {}).get("session"))
+        self._leaves = Leaves((saved or {}).get("leaves"))
 
     def assign(self, record: MaskedRecord) -> Assignment:
         native = mapping(record.native)
         if self._database:
-            return _row(native)
+            return self._row(native)
         kind = native.get("type")
         if self._session is None and native:
             named = identifier(native.get("id")) if kind == "session" else None
@@ -42,7 +44,9 @@ class OpenClawAssigner:
         session = self._session or self._facts.session_hint
         if kind == "session":
             return self._header(session)
-        return Assignment(session, identifier(native.get("id")))
+        version = self._leaves.next("", native)
+        parent = identifier(native.get("parentId"))
+        return Assignment(session, identifier(native.get("id")), None, (), None, parent, version)
 
     def _header(self, session: str | None) -> Assignment:
         if self._facts.role != "session":
@@ -55,18 +59,23 @@ class OpenClawAssigner:
         return Assignment(session, "session", None, needs)
 
     def state(self) -> dict[str, Any]:
-        return {} if self._session is None else {"session": self._session}
+        state: dict[str, Any] = {} if self._session is None else {"session": self._session}
+        if leaves := self._leaves.state():
+            state["leaves"] = leaves
+        return state
 
-
-def _row(native: dict[str, Any]) -> Assignment:
-    key = native.get("key")
-    if type(key) is not str or not key:
-        return Assignment(None, None, "no-session")
-    if native.get("table") == "window":
-        return Assignment(key, "window")
-    place, _, session = key.partition("/")
-    event = mapping(native.get("value"))
-    if event.get("type") == "session":
-        return Assignment(session or None, "db:session")
-    named = identifier(event.get("id"))
-    return Assignment(session or None, f"db:{named}" if named else f"db:#{place}")
+    def _row(self, native: dict[str, Any]) -> Assignment:
+        key = native.get("key")
+        if type(key) is not str or not key:
+            return Assignment(None, None, "no-session")
+        if native.get("table") == "window":
+            return Assignment(key, "window")
+        place, _, session = key.partition("/")
+        event = mapping(native.get("value"))
+        if event.get("type") == "session":
+            return Assignment(session or None, "db:session")
+        named = identifier(event.get("id"))
+        version = self._leaves.next(session, event, prefix="db:")
+        return Assignment(
+            session or None, f"db:{named}" if named else f"db:#{place}", version=version
+        )

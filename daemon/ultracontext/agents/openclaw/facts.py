@@ -6,6 +6,7 @@ import re
 from typing import Any, Literal
 
 from ultracontext.agents.openclaw.assign import INDEX, TRACE
+from ultracontext.agents.openclaw.compat import MARK
 from ultracontext.agents.openclaw.values import (
     from_json,
     identifier,
@@ -140,8 +141,16 @@ class Facts:
             self._name = one_line(name) if name is not None else self._name
         elif kind == "model_change":
             self._found.model = text_or_none(event.get("modelId")) or self._found.model
+        elif kind == "custom" and event.get("customType") == MARK:
+            self._note_origin(mapping(event.get("data")))
         elif kind == "message":
             self._note_answer(mapping(event.get("message")))
+
+    def _note_origin(self, mark: dict[str, Any]) -> None:
+        origin = identifier(mark.get("session_id"))
+        if origin is not None:
+            self._found.parent_session, self._found.relation = origin, "switch"
+            self._found.parent_agent = identifier(mark.get("from"))
 
     def _note_answer(self, message: dict[str, Any]) -> None:
         if message.get("role") != "assistant":

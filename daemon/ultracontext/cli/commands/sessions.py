@@ -17,12 +17,14 @@ from ultracontext.settings import parse_duration, parse_time
 
 if TYPE_CHECKING:
     from ultracontext.capture.whereabouts import Whereabouts
-    from ultracontext.store.base import SpaceStore
+    from ultracontext.store.base import ContextRow, SpaceStore
 
-    Wanted = Callable[[Whereabouts], bool]
+    Wanted = Callable[[ContextRow, Whereabouts], bool]
 
 app = command_app()
 
+SPARE = 50
+"""Rows that are read beyond the limit, in the place of empty ones."""
 COLUMNS = (
     Column(name="ID", least=12, weight=1),
     Column(name="Agent", least=6),
@@ -89,7 +91,10 @@ def sessions(
         rows: list[dict[str, Any]] = []
         empty = space is None or not space.contexts(limit=1, children=True)
         if space is not None:
-            rows = _rows(place, space, asked, limit, wanted)
+            if wanted is None and not everything:
+                rows = _rows(place, space, asked, limit, _holds_something, spare=SPARE)
+            else:
+                rows = _rows(place, space, asked, limit, wanted)
     if json:
         output.write_json(rows)
     elif not rows:
@@ -109,24 +114,38 @@ def _wanted(gone: bool, hidden: bool, expiring: str | None, now: datetime) -> Wa
         raise UsageError("--gone, --hidden and --expiring exclude each other", hint="Give one")
     if gone or hidden:
         place = "gone" if gone else "hidden"
-        return lambda found: found.place == place
+        return lambda _, found: found.place == place
     if expiring is None:
         return None
     until = now + timedelta(seconds=min(parse_duration(expiring), MOST_SECONDS))
-    return lambda found: found.expires_at is not None and found.expires_at <= until
+    return lambda _, found: found.expires_at is not None and found.expires_at <= until
+
+
+def _holds_something(row: ContextRow, found: Whereabouts) -> bool:
+    """Whether a session is one to a person: not what a program opened, put its own context into and
+    left, which its agent does not list either."""
+    facts = row.facts
+    return row.stale or facts.title is not None or facts.messages > 1 or found.place == "listed"
 
 
 def _rows(
-    place: Workspace, space: SpaceStore, asked: dict[str, Any], limit: int, wanted: Wanted | None
+    place: Workspace,
+    space: SpaceStore,
+    asked: dict[str, Any],
+    limit: int,
+    wanted: Wanted | None,
+    *,
+    spare: int | None = None,
 ) -> list[dict[str, Any]]:
-    """A filter on the place looks through all sessions, until there are enough."""
+    """A filter looks through all sessions, or `spare` more than wanted, until there are enough."""
     from itertools import islice
 
     from ultracontext.capture.listing import fresh_row, placed_rows, with_place
 
-    found = space.contexts(**asked, limit=0 if wanted else limit)
+    more = limit + (spare or 0) if limit else 0
+    found = space.contexts(**asked, limit=0 if wanted and spare is None else more)
     placed = with_place(space, found, place.places())
-    kept = islice((pair for pair in placed if wanted is None or wanted(pair[1])), limit or None)
+    kept = islice((pair for pair in placed if wanted is None or wanted(*pair)), limit or None)
     return placed_rows(
         space,
         [

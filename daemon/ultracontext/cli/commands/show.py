@@ -14,6 +14,7 @@ from ultracontext.cli.workspace import nothing_captured, workspace
 
 if TYPE_CHECKING:
     from ultracontext.redaction import MaskedRecord, Redactor
+    from ultracontext.store import VersionInfo
     from ultracontext.store.base import ContextRow, SpaceStore, StoredNode
 
     Pair = tuple[StoredNode, MaskedRecord]
@@ -31,14 +32,18 @@ def show(
     ],
     raw: Annotated[bool, typer.Option("--raw", help="The masked native records.")] = False,
     history: Annotated[
-        bool, typer.Option("--history", help="Earlier contents of records changed in place, too.")
+        bool,
+        typer.Option("--history", help="Versions, and earlier contents of records changed, too."),
     ] = False,
     form: Annotated[
         str, typer.Option("--format", metavar="FORMAT", help="text, markdown or json.")
     ] = "text",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     store: Annotated[str | None, typer.Option(metavar="URL", help="Another store.")] = None,
-    version: Annotated[str | None, typer.Option(metavar="N", hidden=True)] = None,
+    version: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="As it was before a rewind or a compaction; from 0."),
+    ] = None,
     before: Annotated[str | None, typer.Option(metavar="TIME", hidden=True)] = None,
     at: Annotated[str | None, typer.Option(metavar="K", hidden=True)] = None,
     as_model: Annotated[
@@ -53,9 +58,11 @@ def show(
     ] = False,
 ) -> None:
     """One session: what was typed, answered and done."""
-    _check({"--version": version, "--before": before, "--at": at, "--salvage": salvage}, form)
+    _check({"--before": before, "--at": at, "--salvage": salvage}, form)
     as_json = json or form == "json"
     _check_together({"--raw": raw, "--history": history, "--as-model": as_model, "-f": follow})
+    if version is not None:
+        _check_together({"--version": True, "--history": history, "-f": follow})
     from ultracontext.store.session import read_session
 
     place = workspace()
@@ -63,20 +70,27 @@ def show(
         if space is None:
             raise nothing_captured()
         row = space.find(ident)
+        _check_version(row, version)
         if follow:
             _follow(space, row, place.redactor, "json" if as_json else form)
         if raw:
-            _print_records(space, row, place.redactor, as_json=as_json, history=history)
+            _print_records(
+                space, row, place.redactor, as_json=as_json, history=history, version=version
+            )
             return
-        found = read_session(space, row, place.redactor, as_model=as_model)
+        found = read_session(space, row, place.redactor, as_model=as_model, version=version)
         if as_json:
             body = session_json(row, found)
+            if version is not None:
+                body["version"] = version
             if history:
+                body["versions"] = [_version(made) for made in space.versions(row.context_id)]
                 body["history"] = [_native(p) for p in _superseded(space, row, place.redactor)]
             output.write_json(body)
             return
         _print_blocks(row, found, form)
         if history:
+            _print_versions(space, row)
             _print_history(space, row, place.redactor)
 
 
@@ -171,12 +185,18 @@ def message_json(message: Any) -> dict[str, Any]:
 
 
 def _print_records(
-    space: SpaceStore, row: ContextRow, redactor: Redactor, *, as_json: bool, history: bool
+    space: SpaceStore,
+    row: ContextRow,
+    redactor: Redactor,
+    *,
+    as_json: bool,
+    history: bool,
+    version: int | None,
 ) -> None:
     """Streams the records, so that a long session needs little memory."""
     from ultracontext.store.beginning import Beginnings
 
-    pieces = Beginnings(space, redactor).pieces(row)
+    pieces = Beginnings(space, redactor).pieces(row, version=version)
     pairs: Iterator[Pair] = (
         (p.node, p.record) for p in pieces if p.node is not None and p.record is not None
     )
@@ -191,6 +211,50 @@ def _print_records(
     for number, pair in enumerate(pairs):
         output.write_bytes((b"," if number else b"") + output.json_bytes(_native(pair)))
     output.write_bytes(b"]}\n")
+
+
+def _check_version(row: ContextRow, version: int | None) -> None:
+    if version is not None and not 0 <= version <= row.version:
+        from ultracontext.errors import VersionNotFoundError
+
+        raise VersionNotFoundError(
+            f"no version {version} of {row.context_id}", hint=f"There are 0 to {row.version}"
+        )
+
+
+def _version(made: VersionInfo) -> dict[str, Any]:
+    """One version as `--history` gives it; `affected` are the messages that it put aside."""
+    from ultracontext.store.values import iso
+
+    return {
+        "version": made.version,
+        "id": made.version_id,
+        "operation": made.operation,
+        "cause": _cause(made),
+        "affected": made.affected,
+        "created_at": iso(made.created_at),
+    }
+
+
+def _cause(made: VersionInfo) -> str | None:
+    """Why capture made it: `rewind`, `compaction`; None of others."""
+    known = made.metadata
+    return known.get("cause") if isinstance(known, dict) else None
+
+
+def _print_versions(space: SpaceStore, row: ContextRow) -> None:
+    from ultracontext.store.values import iso
+
+    made = space.versions(row.context_id)
+    if len(made) < 2:
+        return
+    output.write()
+    output.write("── Versions: `show --version N` gives the state before the next one ──")
+    for version in made:
+        what = _cause(version) or version.operation
+        count = len(version.affected or ())
+        aside = f", {count} message{'s' * (count != 1)} put aside" if count else ""
+        output.write(f"version {version.version}, {iso(version.created_at)}: {what}{aside}")
 
 
 def _print_history(space: SpaceStore, row: ContextRow, redactor: Redactor) -> None:

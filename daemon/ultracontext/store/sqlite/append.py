@@ -22,6 +22,9 @@ from ultracontext.store.sqlite.blocks import BlockWriter
 from ultracontext.store.sqlite.bodies import Bodies
 from ultracontext.store.sqlite.marks import MarkWriter, in_record
 from ultracontext.store.sqlite.names import Kinds
+from ultracontext.store.sqlite.replacing import remove
+from ultracontext.store.sqlite.versions import Context, begin
+from ultracontext.store.sqlite.wiping import without_wiped
 from ultracontext.store.values import column, encode_text, milliseconds, sane_time, words
 
 INSERT_NODE = (
@@ -45,6 +48,8 @@ SUPERSEDE = (
     " max(revision) FROM nodes"
     " WHERE space = ?1 AND context = ?2 AND position = ?3 AND superseded IS NULL)"
 )
+
+COVER = "UPDATE nodes SET superseded = ? WHERE space = ? AND event_id = ?"
 
 
 class Append:
@@ -70,9 +75,12 @@ class Append:
         self.rows: list[tuple[Any, ...]] = []
         self.log: list[tuple[Any, ...]] = []
         self.revised: list[tuple[str, int, int, int]] = []
+        self.covered: list[tuple[int, str, bytes]] = []
+        """Revisions of messages that were edited or removed by hand: those stay so."""
 
     def run(self, batch: CaptureBatch, *, hits: int = 0) -> None:
         self.bodies.prepare(self.connection)
+        batch = without_wiped(self.connection, self.space, batch)
         mtimes = {c.source_id: c.mtime_ns // 1_000_000 for c in batch.checkpoints}
         contexts = roots.Roots(self.connection, self.space, self.spaces, now_ms=self.now_ms)
         for (agent, session_id), events in grouped(batch.events).items():
@@ -95,7 +103,11 @@ class Append:
         self.spaces.next_log += 1
         places: dict[EventId, int] = {}
         for event in events:
+            if event.version is not None:
+                self._begin(root, event, places)
             if event.revision and (place := self._place(root, event, places)) is not None:
+                if event.replaces:
+                    self._replace(root, event)
                 self._revise(root, event, place)
                 continue
             position = first + new
@@ -107,6 +119,17 @@ class Append:
         root.loose = self.blocks.close()
         if new:
             self.log.append((self.space, entry, root.ref, "append", first, new, self.now_ms))
+
+    def _begin(self, root: roots.Root, event: Event, places: dict[EventId, int]) -> None:
+        """A version of the context begins with this event, if what it names is there."""
+        if event.version is None:
+            return
+        time_ms, entry = sane_time(event.time_ms), self.spaces.next_log
+        when = root.updated_ms if time_ms is None else time_ms
+        context = Context(self.connection, self.space, root, places)
+        if begin(context, event.version, log=entry, now_ms=when):
+            self.spaces.next_log += 1
+            self.log.append((self.space, entry, root.ref, "version", None, None, self.now_ms))
 
     def _place(self, root: roots.Root, event: Event, places: dict[EventId, int]) -> int | None:
         """Position of the record that this is a revision of; None when it is not here."""
@@ -127,7 +150,36 @@ class Append:
         self._add(root, event, position, entry, self._replaced_chain(root, position))
         root.tail = tail
         self.log.append((self.space, entry, root.ref, "revise", position, 1, self.now_ms))
-        self.revised.append((self.space, root.ref, position, root.version))
+        if not event.replaces and root.version and self._covered(root, position):
+            self.covered.append((root.version, self.space, event.event_id))
+        else:
+            self.revised.append((self.space, root.ref, position, root.version))
+
+    def _covered(self, root: roots.Root, position: int) -> bool:
+        """Whether no captured row of the place is shown any more."""
+        if any(row[1] == root.ref and row[2] == position and not row[4] for row in self.rows):
+            return False
+        found = self.connection.execute(
+            "SELECT max(superseded IS NULL) FROM nodes WHERE space = ? AND context = ?"
+            " AND position = ? AND length(event_id) = 16",
+            (self.space, root.ref, position),
+        ).fetchone()
+        return bool(found[0] == 0)
+
+    def _replace(self, root: roots.Root, event: Event) -> None:
+        """Takes out what is stored under the event's id, so that it can come in anew."""
+        found = remove(self.connection, self.space, event.event_id, self.blocks, self.marks)
+        if found is not None:
+            root.nodes -= 1
+            if found[0] is not None:
+                self.covered.append((found[0], self.space, event.event_id))
+            self.connection.execute(
+                "UPDATE contexts SET facts_nodes = NULL WHERE space = ? AND ref = ?",
+                (self.space, root.ref),
+            )
+            self.connection.execute(
+                "DELETE FROM dedup WHERE space = ? AND event_id = ?", (self.space, event.event_id)
+            )
 
     def _replaced_chain(self, root: roots.Root, position: int) -> bytes:
         """Link of the newest captured row at the place, rows of this batch included."""
@@ -174,6 +226,7 @@ class Append:
         self.marks.save()
         for revised in self.revised:
             self.connection.execute(SUPERSEDE, revised)
+        self.connection.executemany(COVER, self.covered)
         failpoint("after_insert")
 
     def _remember(self, events: Sequence[Event]) -> int:
@@ -209,7 +262,7 @@ def without_present(
     present = set(dedup.look_up(connection, space, dedup.NODES, ids))
     kept: list[Event] = []
     for event in batch.events:
-        if event.event_id not in present:
+        if event.event_id not in present or event.replaces:
             present.add(event.event_id)
             kept.append(event)
     left_out = len(batch.events) - len(kept)

@@ -12,7 +12,7 @@ from collections import OrderedDict
 
 from ultracontext.errors import StoreError
 from ultracontext.store.base import MEND
-from ultracontext.store.sqlite.bodies import Bodies
+from ultracontext.store.sqlite.bodies import PLAIN, Bodies, base_of
 from ultracontext.store.sqlite.roots import Counters
 
 FULL_BYTES = 64 * 1024
@@ -24,6 +24,10 @@ LOOSE_BLOCKS = 64
 PACKED_BLOCKS = 128
 """Packed in one step."""
 KEPT_BLOCKS = 4
+
+FOREIGN, BASE, DIFFERENCE = 1, 2, 3
+"""`blocks.shared`: rows of other contexts are in it (it may be any of the others as well); other
+blocks are differences to it; it is such a difference. 0: none of these, it may be taken apart."""
 
 INSERT = (
     "INSERT INTO blocks (space, block, context, first, last, size, codec, data)"
@@ -115,14 +119,20 @@ class BlockReader:
         """A body; empty for a node that has none (any more)."""
         if block is None:
             return b""
-        data = self._kept.get(block)
-        if data is None:
-            data = self._kept[block] = self._load(connection, block)
-            if len(self._kept) > KEPT_BLOCKS:
-                self._kept.popitem(last=False)
+        data = self.whole(connection, block)
         if place + size > len(data):
             raise _damaged(block)
         return data[place : place + size]
+
+    def whole(self, connection: sqlite3.Connection, block: int) -> bytes:
+        """All bodies of a block."""
+        data = self._kept.get(block)
+        if data is None:
+            data = self._load(connection, block)
+            self._kept[block] = data
+            if len(self._kept) > KEPT_BLOCKS:
+                self._kept.popitem(last=False)
+        return data
 
     def _load(self, connection: sqlite3.Connection, block: int) -> bytes:
         found = connection.execute(
@@ -130,7 +140,12 @@ class BlockReader:
         ).fetchone()
         if found is None:
             raise _damaged(block)
-        return self.bodies.unpack(found[0], found[1], connection)
+        codec, data = found
+        if codec < PLAIN:
+            if (base := base_of(codec)) == block:
+                raise _damaged(block)
+            return self.bodies.unpack_over(data, self.whole(connection, base))
+        return self.bodies.unpack(codec, data, connection)
 
 
 def _damaged(block: int) -> StoreError:
@@ -144,10 +159,18 @@ def _damaged(block: int) -> StoreError:
 def pack_loose(connection: sqlite3.Connection, space: str, bodies: Bodies) -> bool:
     """Puts small blocks of one context together; whether there were. Inside a write transaction."""
     found = connection.execute(LOOSEST, (space,)).fetchone()
-    if found is None:
-        return False
-    context = int(found[0])
+    return found is not None and pack_context(connection, space, bodies, int(found[0]))
+
+
+def pack_context(connection: sqlite3.Connection, space: str, bodies: Bodies, context: int) -> bool:
+    """The same for a given context; False when it has fewer than two."""
     rows = connection.execute(LOOSE, (space, context, PACKED_BLOCKS)).fetchall()
+    if len({row[2] for row in rows}) < 2:
+        connection.execute(
+            "UPDATE contexts SET loose = ? WHERE space = ? AND ref = ?",
+            (len(rows) and 1, space, context),
+        )
+        return False
     bodies.prepare(connection)
     counters = Counters(connection, space, 0)
     reader, writer = BlockReader(space, bodies), BlockWriter(connection, space, bodies, counters)
@@ -171,4 +194,4 @@ def pack_loose(connection: sqlite3.Connection, space: str, bodies: Bodies) -> bo
         (left if len(taken) == PACKED_BLOCKS else made, space, context),
     )
     counters.save()
-    return bool(rows)
+    return True

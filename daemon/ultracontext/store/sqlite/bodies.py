@@ -20,7 +20,8 @@ from ultracontext.store.base import MEND
 
 LEVEL = 1
 RAW, PLAIN = 0, -1
-"""Codecs without a dictionary; a positive codec is the number of one."""
+"""Codecs without a dictionary; a positive codec is the number of one, one below `PLAIN` names the
+block that is the dictionary (`codec_over`)."""
 SMALLEST_BYTES = 48
 """Below that a block stands as it is."""
 LARGE_BYTES = 8192
@@ -29,6 +30,16 @@ LARGE_BYTES = 8192
 _fast = zstandard.ZstdCompressor(level=LEVEL)
 _plain = zstandard.ZstdCompressor(level=3)
 _unplain = zstandard.ZstdDecompressor()
+
+
+def codec_over(block: int) -> int:
+    """The codec of a difference to a block."""
+    return PLAIN - 1 - block
+
+
+def base_of(codec: int) -> int:
+    """The block that a difference is over."""
+    return PLAIN - 1 - codec
 
 
 @cache
@@ -92,6 +103,19 @@ class Bodies:
             codec, packed = PLAIN, (_plain if thoroughly else _fast).compress(body)
         return (codec, packed) if len(packed) < len(body) else (RAW, body)
 
+    def difference(self, body: bytes, base: bytes) -> bytes:
+        """The body as a difference to another, for `codec_over` its block; with a checksum, so that
+        another base is noticed."""
+        made = zstandard.ZstdCompressor(level=6, dict_data=_raw(base), write_checksum=True)
+        return made.compress(body)
+
+    def unpack_over(self, data: bytes, base: bytes) -> bytes:
+        """A difference put together again."""
+        try:
+            return zstandard.ZstdDecompressor(dict_data=_raw(base)).decompress(data)
+        except zstandard.ZstdError as error:
+            raise _damaged() from error
+
     def unpack(self, codec: int, data: bytes, connection: sqlite3.Connection) -> bytes:
         if codec == RAW:
             return data
@@ -102,11 +126,7 @@ class Bodies:
                 data
             )
         except zstandard.ZstdError as error:
-            raise StoreError(
-                "a stored body is damaged",
-                hint=MEND,
-                code="store-corrupt",
-            ) from error
+            raise _damaged() from error
 
     def _load(self, codec: int, connection: sqlite3.Connection) -> zstandard.ZstdDecompressor:
         found = connection.execute(
@@ -121,3 +141,11 @@ class Bodies:
         made = zstandard.ZstdDecompressor(dict_data=zstandard.ZstdCompressionDict(found[0]))
         self._decompressors[codec] = made
         return made
+
+
+def _raw(base: bytes) -> zstandard.ZstdCompressionDict:
+    return zstandard.ZstdCompressionDict(base, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+
+
+def _damaged() -> StoreError:
+    return StoreError("a stored body is damaged", hint=MEND, code="store-corrupt")

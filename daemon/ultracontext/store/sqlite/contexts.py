@@ -10,6 +10,7 @@ from ultracontext.errors import NotFoundError, StoreError
 from ultracontext.model import Base, ContextId, SessionFacts, captured_context_id
 from ultracontext.store import readers
 from ultracontext.store.base import ContextRow
+from ultracontext.store.sqlite import lists
 from ultracontext.store.values import column, load_as, milliseconds, moment, words
 
 RULES = "iif(rule_nodes IS nodes, rule_set, NULL)"
@@ -114,6 +115,7 @@ def by_session(
 
 
 def find(connection: sqlite3.Connection, space: str, name: str) -> ContextRow:
+    """By context id, session id, a prefix of either, else by the name of a source's file."""
     name = words(name)
     query = fitting(connection)
     rows = connection.execute(query + " AND context_id = ?", (space, name)).fetchall()
@@ -129,6 +131,8 @@ def find(connection: sqlite3.Connection, space: str, name: str) -> ContextRow:
                 query + place + " >= ?" + place + " < ? LIMIT ?",
                 (space, name, name + LAST, NAMED + 1),
             ).fetchall()
+    for ref in () if rows else lists.aliased(connection, space, name):
+        rows += connection.execute(query + " AND ref = ?", (space, ref)).fetchall()
     found = list({row[0]: row for row in rows}.values())
     if not found:
         raise NotFoundError(

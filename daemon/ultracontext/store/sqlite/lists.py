@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterable
 
@@ -21,6 +22,32 @@ SOURCES = (
     "  ORDER BY position DESC LIMIT ?3)) ORDER BY source_id"
 )
 REF = "SELECT ref FROM contexts WHERE space = ? AND context_id = ?"
+
+
+ALIASES = (
+    "SELECT source_id, agent, path FROM sources WHERE space = ? AND path LIKE ? ESCAPE '|'"
+    " LIMIT 100"
+)
+BROUGHT = (
+    "SELECT DISTINCT c.ref FROM contexts c JOIN nodes n ON n.space = c.space AND n.context = c.ref"
+    " AND n.position IN (0, c.next_position - 1) WHERE c.space = ? AND c.agent = ? AND n.source = ?"
+    " LIMIT 6"
+)
+
+
+def aliased(connection: sqlite3.Connection, space: str, name: str) -> list[int]:
+    """Contexts that begin or end with a source of this file name, with or without its suffix. Looks
+    at all contexts of the agent."""
+    if not name or "/" in name:
+        return []
+    like = "%/" + re.sub(r"([|%_])", r"|\1", name) + "%"
+    found: list[int] = []
+    for source, agent, path in connection.execute(ALIASES, (space, like)).fetchall():
+        base = path.rpartition("/")[2]
+        if base == name or base.startswith(f"{name}."):
+            rows = connection.execute(BROUGHT, (space, agent, source))
+            found += [row[0] for row in rows]
+    return list(dict.fromkeys(found))
 
 
 def child_counts(connection: sqlite3.Connection, space: str) -> dict[ContextId, int]:

@@ -18,12 +18,20 @@ from ultracontext.chain import Remask, content_digest, remask_link
 from ultracontext.errors import StoreError
 from ultracontext.logs import get_logger
 from ultracontext.store.sqlite import behind, extras, marks
-from ultracontext.store.sqlite.blocks import LOOSE_BYTES, BlockReader, BlockWriter
+from ultracontext.store.sqlite.blocks import (
+    BASE,
+    DIFFERENCE,
+    FOREIGN,
+    LOOSE_BYTES,
+    BlockReader,
+    BlockWriter,
+)
 from ultracontext.store.sqlite.bodies import Bodies
 from ultracontext.store.sqlite.connection import Connection
 from ultracontext.store.sqlite.content import Content, Remasker
 from ultracontext.store.sqlite.facts import finish
 from ultracontext.store.sqlite.roots import Counters
+from ultracontext.store.sqlite.sharing import give_back
 
 log = get_logger(__name__)
 
@@ -35,12 +43,12 @@ ALTERED = "a node was changed by another program while it was masked again"
 
 COLUMNS = "position, born, revision, event_id, rule_set, opaque, block, place, size, extra, call_id"
 PAGE = (
-    f"SELECT {COLUMNS}, time_ms FROM nodes WHERE space = ? AND context = ?"  # noqa: S608
-    " AND (position, born, revision) > (?, ?, ?) AND rule_set <> ?"
+    f"SELECT {COLUMNS}, time_ms, form FROM nodes WHERE space = ? AND context = ?"  # noqa: S608
+    " AND (position, born, revision) > (?, ?, ?) AND rule_set <> ? AND form IS NULL"
     " ORDER BY position, born, revision LIMIT ?"
 )
 OF_BLOCK = (
-    f"SELECT {COLUMNS}, time_ms FROM nodes WHERE space = ?1 AND context = ?2"  # noqa: S608
+    f"SELECT {COLUMNS}, time_ms, form FROM nodes WHERE space = ?1 AND context = ?2"  # noqa: S608
     " AND position BETWEEN ?3 AND ?4 AND block = ?5 ORDER BY place, position, born, revision"
 )
 UPDATE = (
@@ -76,6 +84,8 @@ class Row:
     extra: bytes | None
     call_id: str | None
     time_ms: int | None
+    form: int | None
+    """Not null: a program's message, masked or not when it came, and left so."""
     old: Content
     new: Content
 
@@ -157,7 +167,7 @@ class Remasking:
                     rows += fresh
                 after = values[:3]
         for row in rows:
-            if row.rule_set not in (None, self.rule_set):
+            if row.form is None and row.rule_set not in (None, self.rule_set):
                 row.new = self.remasker.masked(row.old, opaque=bool(row.opaque), fetch=self._large)
         return rows, after
 
@@ -170,7 +180,7 @@ class Remasking:
             "SELECT context, first, last, shared FROM blocks WHERE space = ? AND block = ?",
             (self.space, block),
         ).fetchone()
-        own = found is not None and found[0] == ref and not found[3]
+        own = found is not None and found[0] == ref and found[3] != FOREIGN
         first, last = (found[1], found[2]) if own else (0, END)
         rows = connection.execute(OF_BLOCK, (self.space, ref, first, last, block)).fetchall()
         return [self._row(connection, row) for row in rows]
@@ -199,12 +209,17 @@ class Remasking:
         """Blocks that forks held in common, and that no node is in any more."""
         with self.reader.reading() as connection:
             unused = connection.execute(
-                "SELECT space, block FROM blocks WHERE space = ?1 AND shared = 1 AND block NOT IN"
+                "SELECT block FROM blocks WHERE space = ?1 AND shared IN (1, 2) AND block NOT IN"
                 " (SELECT block FROM nodes WHERE space = ?1 AND block IS NOT NULL)",
                 (self.space,),
             ).fetchall()
-        with self.writer.writing() as connection:
-            connection.executemany("DELETE FROM blocks WHERE space = ? AND block = ?", unused)
+        for (block,) in unused:
+            with self.writer.writing() as connection:
+                self.bodies.prepare(connection)
+                give_back(connection, self.space, self.bodies, [block])
+                connection.execute(
+                    "DELETE FROM blocks WHERE space = ? AND block = ?", (self.space, block)
+                )
 
 
 def _weight(row: Row) -> int:
@@ -255,10 +270,10 @@ class Step:
         shared = self.connection.execute(
             "SELECT shared, size FROM blocks WHERE space = ? AND block = ?", (self.space, block)
         ).fetchone()
-        if shared is None or shared[0]:
+        if shared is None or shared[0] in (FOREIGN, BASE):
             self.work.shared = True
             return
-        self.loose -= shared[1] < LOOSE_BYTES
+        self.loose -= shared[1] < LOOSE_BYTES and shared[0] != DIFFERENCE
         self.connection.execute(
             "DELETE FROM blocks WHERE space = ? AND block = ?", (self.space, block)
         )
@@ -273,7 +288,8 @@ class Step:
         extra = row.extra
         if row.new.extra != row.old.extra:
             extra = extras.squeezed(row.new.extra)
-        rules = None if row.rule_set is None else self.work.rule_set
+        left = row.rule_set is None or row.form is not None
+        rules = row.rule_set if left else self.work.rule_set
         return (
             rules, *place, extra, call_id,
             self.space, row.event_id, row.block, row.place, row.rule_set,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
 from typing import Any
 
-from ultracontext.model import captured_context_id
+from ultracontext.model import SessionFacts, captured_context_id
 from ultracontext.store import readers
 from ultracontext.store.base import Event, FactsUpdate
 from ultracontext.store.values import column, dump, parse_time, sane_time, words
+from ultracontext.store.version_start import head_id
 
 SAVE_GROWTH = (
-    "UPDATE contexts SET nodes = ?1, next_position = ?, tail = ?, updated_ms = ?,"
+    "UPDATE contexts SET nodes = ?1, next_position = ?, tail = ?, updated_ms = ?, version = ?,"
     " loose = loose + ?,"
     " rule_nodes = iif(rule_set IS ? AND rule_nodes IS nodes, ?1, rule_nodes)"
     " WHERE space = ? AND ref = ?"
@@ -153,6 +153,7 @@ class Roots:
                     r.next_position,
                     r.tail,
                     r.updated_ms,
+                    r.version,
                     r.loose,
                     r.rule_set,
                     self.space,
@@ -191,6 +192,26 @@ def save_facts(
             )
 
 
+def parent_of(
+    connection: sqlite3.Connection, space: str, agent: str, facts: SessionFacts
+) -> str | None:
+    """The context that a session comes from; it may be still to come. Of a fork it may be another
+    agent's."""
+    parent = facts.parent_session
+    if not parent:
+        return None
+    if facts.parent_agent is not None:
+        return captured_context_id(facts.parent_agent, parent)
+    found = None
+    if facts.relation != "subagent":
+        found = connection.execute(
+            "SELECT context_id FROM contexts WHERE space = ? AND session_id = ?"
+            " ORDER BY agent IS NOT ? LIMIT 1",
+            (space, words(parent), agent),
+        ).fetchone()
+    return found[0] if found else captured_context_id(agent, parent)
+
+
 def _save(
     connection: sqlite3.Connection,
     space: str,
@@ -208,7 +229,7 @@ def _save(
             dump(facts),
             readers.reader_digest(update.agent),
             column(facts.project_path),
-            captured_context_id(update.agent, parent) if parent else None,
+            parent_of(connection, space, update.agent, facts),
             column(parent),
             facts.relation,
             sane_time(parse_time(facts.started_at)),
@@ -218,8 +239,3 @@ def _save(
             nodes,
         ),
     )
-
-
-def head_id(context_id: str, version: int) -> str:
-    """`ver_` + 24 hex of a captured context's version, the same on every machine."""
-    return "ver_" + blake2b(f"{context_id}/{version}".encode(), digest_size=12).hexdigest()

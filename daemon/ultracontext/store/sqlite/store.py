@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from ultracontext.chain import Remask
 from ultracontext.errors import StoreBusyError, StoreError
@@ -25,6 +25,7 @@ from ultracontext.store.base import (
     MarkRow,
     StoredNode,
 )
+from ultracontext.store.history import History, Rows
 from ultracontext.store.sqlite import (
     behind,
     contexts,
@@ -44,10 +45,15 @@ from ultracontext.store.sqlite.content import Remasker
 from ultracontext.store.sqlite.names import Kinds
 from ultracontext.store.sqlite.nodes import Reading
 from ultracontext.store.sqlite.remasking import Remasking, remasks_of
+from ultracontext.store.sqlite.rows import SqliteRows
+from ultracontext.store.sqlite.sharing import Sharing
 from ultracontext.store.sqlite.soundness import Soundness
-from ultracontext.store.values import milliseconds, moment
+from ultracontext.store.values import milliseconds, moment, words
 
+T = TypeVar("T")
 END = 1 << 62
+HISTORY_VERSION = 1002
+"""Of the schema, from which on contexts have history."""
 REMASKED = "redaction.done"
 """Note: the rules under which all is masked, with nothing older left in the WAL."""
 
@@ -118,7 +124,7 @@ def open_sqlite(path: Path, *, write: bool, migrate: bool) -> SqliteStore:
     return SqliteStore(path, write=write)
 
 
-class SqliteSpaceStore:
+class SqliteSpaceStore(History):
     """One space of the file."""
 
     def __init__(
@@ -131,6 +137,47 @@ class SqliteSpaceStore:
         self._kinds = Kinds(space)
         self._next_source = 0
         self._hits = 0
+        self._has_history = False
+
+    # history
+
+    def _in_read(self, work: Callable[[Rows], T]) -> T:
+        with self._reader.snapshot() as connection:
+            self._check_history(connection)
+            return work(SqliteRows(connection, self.space, bodies=self._bodies, kinds=self._kinds))
+
+    def _in_write(self, work: Callable[[Rows], T], *, context: str = "") -> T:
+        writer = self._writer()
+        with writer.lock:
+            try:
+                with writer.writing() as connection:
+                    self._check_history(connection)
+                    rows = SqliteRows(
+                        connection, self.space, bodies=self._bodies, kinds=self._kinds,
+                        now_ms=int(time.time() * 1000),
+                    )  # fmt: skip
+                    found = work(rows)
+                    rows.finish()
+                    return found
+            except BaseException:
+                self._bodies.forget()
+                self._kinds.forget()
+                raise
+
+    def _check_history(self, connection: sqlite3.Connection) -> None:
+        if self._has_history:
+            return
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version < HISTORY_VERSION:
+            raise StoreError(
+                f"the store {self._reader.path} has an older schema ({version})",
+                hint="Run `ultracontext daemon restart`, which brings it up to date",
+                code="store-older",
+            )
+        self._has_history = True
+
+    def scrub(self) -> bool:
+        return self._writer().empty_wal()
 
     # capture
 
@@ -267,6 +314,7 @@ class SqliteSpaceStore:
         first: int = 0,
         until: int | None = None,
         all_revisions: bool = False,
+        version: int | None = None,
     ) -> Iterator[StoredNode]:
         reading = Reading(
             space=self.space,
@@ -274,6 +322,7 @@ class SqliteSpaceStore:
             blocks=BlockReader(self.space, self._bodies),
             kinds=self._kinds,
             newest_only=not all_revisions,
+            version=version,
         )
         return reading.walk(context_id, first, END if until is None else until)
 
@@ -281,9 +330,34 @@ class SqliteSpaceStore:
         with self._writer().writing() as connection:
             roots.save_facts(connection, self.space, updates, nodes)
 
+    def set_kinds(self, kinds: Mapping[EventId, tuple[str, str, str]]) -> None:
+        with self._writer().lock:
+            try:
+                with self._writer().writing() as connection:
+                    connection.executemany(
+                        "UPDATE nodes SET kind = ? WHERE space = ? AND event_id = ?",
+                        [
+                            (
+                                self._kinds.ref(connection, (kind, role, words(said))),
+                                self.space,
+                                event,
+                            )
+                            for event, (kind, role, said) in kinds.items()
+                        ],
+                    )
+            except BaseException:
+                self._kinds.forget()
+                raise
+
     def set_relation(self, context_id: ContextId, *, parent_session: str, relation: str) -> None:
         with self._writer().writing() as connection:
             contexts.set_relation(connection, self.space, context_id, parent_session, relation)
+
+    def share_bodies(self, copy: ContextId, original: ContextId) -> Iterator[int]:
+        work = Sharing(
+            space=self.space, reader=self._reader, writer=self._writer(), bodies=self._bodies
+        )
+        return work.run(copy, original)
 
     def stale(self, limit: int) -> list[ContextRow]:
         with self._reader.reading() as connection:

@@ -20,7 +20,7 @@ class OpenClaw(Driver):
         folder = self.home / ".openclaw"
         folder.mkdir(exist_ok=True)
         model = {
-            "id": "mock-1", "name": "Mock", "reasoning": True, "input": ["text"],
+            "id": "mock-1", "name": "Mock", "reasoning": True, "input": ["text", "image"],
             "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
             "contextWindow": 1000000, "maxTokens": 8000,
         }  # fmt: skip

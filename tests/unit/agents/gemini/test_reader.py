@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from recordings import minted
 
+from ultracontext.agents.gemini.guard import guarded
 from ultracontext.model import MessageId
 
 
@@ -152,9 +153,16 @@ def test_what_the_program_puts_in_is_not_typed(lab: Any, text: str) -> None:
     assert [m.kind for m in found.messages].count("system") == 2
 
 
-@pytest.mark.parametrize("text", ["/etc/hosts is broken", "? what", "/compress", "\u200b/x"])
+@pytest.mark.parametrize("text", ["/etc/hosts is broken", "? what", "/compress", "\u200bx"])
 def test_what_begins_like_a_command_is_typed_all_the_same(lab: Any, text: str) -> None:
     assert lab.read_log(lab.user("u1", text)).spoken == [text]
+
+
+@pytest.mark.parametrize("text", ["/x", " ? what", "<session_context>", "\u200b/x"])
+def test_what_our_writer_saved_reads_as_it_was_typed(lab: Any, text: str) -> None:
+    found = lab.read_log(lab.user("u1", guarded(text)))
+    assert found.spoken == [text]
+    assert found.kinds("user")[0].metadata["guarded"] is True
 
 
 def test_pictures_are_notes(lab: Any) -> None:
