@@ -27,13 +27,18 @@ from ultracontext.store import (
     Store,
     open_store,
 )
+from ultracontext.store.postgres import schema as postgres_schema
 from ultracontext.store.sqlite import SqliteStore, schema
 
 PACKAGE = Path(ultracontext.__file__).parent
-TABLES = set(re.findall(r"CREATE TABLE (\w+)", "".join(text for _, text in schema.MIGRATIONS)))
+SQLITE = set(re.findall(r"CREATE TABLE (\w+)", "".join(text for _, text in schema.MIGRATIONS)))
+POSTGRES = set(
+    re.findall(r"CREATE TABLE (\w+)", "".join(text for _, text in postgres_schema.MIGRATIONS))
+)
+TABLES = SQLITE | POSTGRES
 STATEMENT = re.compile(r"\s*(SELECT|INSERT|REPLACE|UPDATE|DELETE|WITH)\s", re.IGNORECASE)
 MENTION = re.compile(rf"\b(?:FROM|JOIN|UPDATE|INTO)\s+({'|'.join(sorted(TABLES))})\b")
-BOUND = re.compile(r"\b(?:\w+\.)?space = (?:\?\d*|:space|\w+\.space)")
+BOUND = re.compile(r"\b(?:\w+\.)?space = (?:\?\d*|:space|%\(space\)s|\w+\.space)")
 INSERTED = re.compile(rf"INTO\s+({'|'.join(sorted(TABLES))})\s*\(space, ")
 
 
@@ -114,7 +119,7 @@ def test_every_key_starts_with_the_space(tmp_path: Path) -> None:
     store = open_store(tmp_path / "store.db", migrate=True)
     assert isinstance(store, SqliteStore)
     with store._reader.reading() as connection:
-        for table in TABLES:
+        for table in SQLITE:
             columns = connection.execute(f"PRAGMA table_info({table})").fetchall()
             assert [c[1] for c in columns if c[5] == 1] == ["space"], table
             for index in connection.execute(f"PRAGMA index_list({table})").fetchall():

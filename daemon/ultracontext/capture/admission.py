@@ -16,8 +16,8 @@ from ultracontext.capture.ignorefiles import IgnoreFiles, holds
 from ultracontext.capture.rules import Rules, Verdict
 from ultracontext.capture.source import Source
 from ultracontext.formats import SessionReader
-from ultracontext.model import message_id
-from ultracontext.store.base import SpaceStore
+from ultracontext.model import captured_context_id, message_id
+from ultracontext.store.base import REFUSED, SpaceStore
 
 if TYPE_CHECKING:
     from ultracontext.capture.ingest import Batch, Candidate
@@ -54,6 +54,10 @@ class Admission:
         self.rules = replace(rules, ignored=ignored, paused=self._wanted)
         stopped = store.noted(STOPPED) or []
         self._stopped = {(a, s): f for a, s, f in stopped if self.rules.excludes(f)}
+        self._wiped = _wiped(store)
+        self._refused: dict[str, set[int]] = {
+            name: set(ids) for name, ids in (store.noted(REFUSED) or {}).items()
+        }
 
     # ---- from any thread -------------------------------------------------------------------------
     def pause(self, folder: str) -> None:
@@ -85,7 +89,9 @@ class Admission:
             self._change(replace(self.rules, paused=self._wanted))
 
     def look_again(self) -> None:
-        """Ignore files that were removed no longer count. Once a sweep."""
+        """Ignore files that were removed no longer count, sessions that were wiped do. Once a
+        sweep."""
+        self._wiped = _wiped(self._store)
         there = frozenset(folder for folder in self.rules.ignored if holds(folder))
         if there != self.rules.ignored:
             self._store.note(IGNORED, sorted(there))
@@ -110,6 +116,8 @@ class Admission:
 
     def sift(self, source: Source, candidates: list[Candidate], batch: Batch) -> list[Candidate]:
         """Those that may be stored now. The others are counted as `ignored`, or wait."""
+        if self._wiped:
+            candidates = self._not_wiped(source, candidates, batch)
         self._discover(source, candidates)
         if source.saved.source_id in self._released:
             return []  # it is read again from further up
@@ -130,6 +138,29 @@ class Admission:
                 held = self._waiting.setdefault(_key(source, candidate), {})
                 held[source.saved.source_id] = source
         return kept
+
+    def _not_wiped(
+        self, source: Source, candidates: list[Candidate], batch: Batch
+    ) -> list[Candidate]:
+        """Without the records of sessions that a person wiped, in whatever file they stand. The
+        store refuses those that were wiped since the last sweep."""
+        kept = []
+        for candidate in candidates:
+            name = captured_context_id(*_key(source, candidate))
+            if name not in self._wiped:
+                kept.append(candidate)
+                continue
+            batch.count("skipped.wiped")
+            self._refuse(name, source.saved.source_id)
+        return kept
+
+    def _refuse(self, name: str, source_id: int) -> None:
+        """Remembers where the session would come from, for `capture again`."""
+        known = self._refused.setdefault(name, set())
+        if source_id not in known:
+            known.add(source_id)
+            refused = {n: sorted(ids) for n, ids in self._refused.items() if n in self._wiped}
+            self._store.note(REFUSED, refused)
 
     # ---- what is known of a session --------------------------------------------------------------
     def _discover(self, source: Source, candidates: list[Candidate]) -> None:
@@ -242,6 +273,11 @@ class Admission:
             self._store.note(STOPPED, noted[-MOST_KNOWN:])
             return Verdict.IGNORE
         return Verdict.WAIT if self.rules.pauses(folder) else Verdict.TAKE
+
+
+def _wiped(store: SpaceStore) -> frozenset[str]:
+    """Context ids of sessions that capture leaves alone."""
+    return frozenset(t.context_id for t in store.tombstones() if t.lifted_at is None)
 
 
 def _key(source: Source, candidate: Candidate) -> Key:

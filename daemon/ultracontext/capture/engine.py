@@ -33,7 +33,7 @@ from ultracontext.logs import get_logger
 from ultracontext.model import captured_context_id
 from ultracontext.model.failpoint import failpoint
 from ultracontext.redaction import Redactor
-from ultracontext.store.base import SpaceStore
+from ultracontext.store.base import AGAIN, CaptureBatch, SpaceStore
 
 log = get_logger(__name__)
 
@@ -316,6 +316,7 @@ class CaptureEngine:
             for source in self._registry.sweep():
                 age = time.time() - source.look.mtime_ns / 1e9
                 self._enqueue(source, hot=source.stored and age < ACTIVE_SECONDS)
+            self._take_back()
         except StoreError as error:
             self._store_failed(error)
             return
@@ -334,6 +335,23 @@ class CaptureEngine:
             self._problem(f"unreadable:{path}", "unreadable", text, "Check its permissions.")
         if self._watcher is not None and self._watcher.watch(self._registry.walk.folders):
             self.request_sweep()
+
+    def _take_back(self) -> None:
+        """Reads sources of sessions that may be captured again from their start."""
+        again = self._store.noted(AGAIN)
+        if not again:
+            return
+        sources = [found for name in again if (found := self._registry.by_id(name)) is not None]
+        for source in sources:
+            source.rewind()
+            source.seen = None
+        checkpoints = [source.checkpoint(self._secret) for source in sources]
+        batch = CaptureBatch(events=[], facts=[], checkpoints=checkpoints)
+        self._store.append(batch, now=self._now())
+        for source, checkpoint in zip(sources, checkpoints, strict=True):
+            source.saved, source.stored = checkpoint, True
+            self._enqueue(source, hot=True)
+        self._store.note(AGAIN, [])
 
     def _enqueue(self, source: Source, *, hot: bool) -> None:
         if source.waiting_since == 0.0:

@@ -288,6 +288,10 @@ class Registry:
                     del self._by_inode[key]
                     self._by_id.pop(source.saved.source_id, None)
 
+    def by_id(self, source_id: int) -> Source | None:
+        """A source that was met since the start."""
+        return self._by_id.get(source_id)
+
     def look(self, source: Source) -> Look | None:
         """A fresh stat of the source's path, None when it is gone."""
         try:

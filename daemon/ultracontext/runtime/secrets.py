@@ -52,7 +52,7 @@ class Secret(msgspec.Struct, kw_only=True):
 
 def secrets_of(space: SpaceStore, rows: Callable[[ContextRow], ContextRow]) -> list[Secret]:
     """All secrets, the one seen last first; files are not looked into. `rows` masks a row."""
-    from ultracontext.store.session import iso
+    from ultracontext.store.values import iso
 
     known = {row.context_id: row for row in space.contexts(limit=0, children=True)}
     digests = space.digests()

@@ -15,6 +15,7 @@ import msgspec
 from ultracontext.chain import Remask
 from ultracontext.model import Base, ContextId, EventId, SessionFacts
 from ultracontext.redaction import MaskedRecord, Redactor
+from ultracontext.store.contexts import ContextStore
 
 LOCAL_SPACE = "local"
 """The space that holds what this machine captures."""
@@ -23,6 +24,13 @@ MEND = (
     " agents still have is captured anew"
 )
 """The way out of a damaged store."""
+
+
+AGAIN, REFUSED = "capture.again", "capture.refused"
+"""Notes: ids of sources to be read from their start; those that brought records of a wiped session
+since, by context id."""
+MESSAGE_KIND = "ultracontext/message"
+"""`kind` and `event_type` of a node that a program gave; its body is `[metadata, content]`."""
 
 
 class Event(msgspec.Struct, kw_only=True):
@@ -174,7 +182,7 @@ class DedupStatus(msgspec.Struct, kw_only=True):
     purged_at: datetime | None
 
 
-class SpaceStore(Protocol):
+class SpaceStore(ContextStore, Protocol):
     """One space of a store. Every statement binds it."""
 
     space: str

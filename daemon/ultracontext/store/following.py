@@ -37,8 +37,9 @@ class OpenSession:
         row = self._space.find(self._row.context_id)
         if self._read_once and row == self._row:
             return False
+        edited = row.version != self._row.version
         self._row = row
-        if not self._read_once or self._revised or not self._feed(self._next):
+        if not self._read_once or edited or self._revised or not self._feed(self._next):
             self._begin()
             self._feed(0)
         self._read_once = True

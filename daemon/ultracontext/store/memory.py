@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import RLock
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from ultracontext.chain import Remask
+from ultracontext.chain import Remask, content_digest, link
 from ultracontext.errors import NotFoundError, StoreError
 from ultracontext.model import (
     Base,
@@ -23,6 +23,9 @@ from ultracontext.model import (
 from ultracontext.redaction import Redactor, join_parts, require_masked
 from ultracontext.store import readers
 from ultracontext.store.base import (
+    AGAIN,
+    MESSAGE_KIND,
+    REFUSED,
     CaptureBatch,
     Checkpoint,
     ContextRow,
@@ -33,14 +36,20 @@ from ultracontext.store.base import (
     MarkRow,
     StoredNode,
 )
+from ultracontext.store.history import Head, History, Row, Rows
+from ultracontext.store.history import Root as HistoryRoot
+from ultracontext.store.memory_rows import MemoryRows, Table
 from ultracontext.store.values import (
     dump,
+    encode_text,
     load,
     load_as,
     milliseconds,
     parse_time,
     sane_time,
 )
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -53,8 +62,8 @@ class Root:
     created_ms: int
     updated_ms: int
     stored_at: datetime
-    places: list[list[StoredNode]] = field(default_factory=list)
-    """Revisions of each record, in the order of arrival."""
+    places: dict[int, list[StoredNode]] = field(default_factory=dict)
+    """Revisions of each record by position, in the order of arrival."""
     facts: SessionFacts = field(default_factory=SessionFacts)
     facts_rows: int = -1
     reader_digest: bytes = b""
@@ -63,7 +72,7 @@ class Root:
 
     @property
     def rows(self) -> int:
-        return sum(map(len, self.places))
+        return sum(map(len, self.places.values()))
 
     def row(self) -> ContextRow:
         facts = load_as(dump(self.facts), SessionFacts)
@@ -115,13 +124,16 @@ class MemoryStore:
         """Nothing is open; what was stored stays until the store is collected."""
 
 
-class MemorySpaceStore:
+class MemorySpaceStore(History):
     """One space."""
 
     def __init__(self, space: str) -> None:
         self.space = space
         self._lock = RLock()
+        self._rows = MemoryRows()
         self._roots: dict[str, Root] = {}
+        self._brought: dict[str, set[int]] = {}
+        """Sources of sessions that were wiped."""
         self._events: dict[EventId, tuple[Root, int, KnownEvent]] = {}
         self._dedup: dict[EventId, tuple[KnownEvent, int]] = {}
         self._sources: dict[int, Checkpoint] = {}
@@ -131,6 +143,45 @@ class MemorySpaceStore:
         self._next_source = 1
         self._hits = 0
         self._purged_at: datetime | None = None
+
+    def _in_read(self, work: Callable[[Rows], T]) -> T:
+        with self._lock:
+            return work(self._rows)
+
+    def _in_write(self, work: Callable[[Rows], T], *, context: str = "") -> T:
+        with self._lock, self._rows.writing() as rows:
+            found = work(rows)
+        self._forget_wiped()
+        return found
+
+    def _forget_wiped(self) -> None:
+        """Roots of captured sessions go with their rows."""
+        gone = [name for name in self._roots if name not in self._rows.tables]
+        for name in gone:
+            places = self._roots.pop(name).places
+            self._brought[name] = {int(n.source_path) for nodes in places.values() for n in nodes}
+        if gone:
+            lost = {e for e, found in self._events.items() if found[0].context_id in gone}
+            self._events = {e: f for e, f in self._events.items() if e not in lost}
+            self._dedup = {e: f for e, f in self._dedup.items() if e not in lost}
+        for name in self._rows.again:
+            self._read_again(name)
+        self._rows.again.clear()
+
+    def _read_again(self, name: str) -> None:
+        refused = dict(self.noted(REFUSED) or {})
+        ids = self._brought.pop(name, set()) | set(refused.pop(name, ()))
+        for source in ids & self._sources.keys():
+            self._sources[source] = msgspec.structs.replace(
+                self._sources[source], position=0, ordinal=0, prefix=b"", size=0, mtime_ns=0,
+                ctime_ns=0, mode="all", branch=None, state={},
+            )  # fmt: skip
+        self.note(AGAIN, sorted(ids | set(self.noted(AGAIN) or ())))
+        self.note(REFUSED, refused)
+
+    def scrub(self) -> bool:
+        """There are no files."""
+        return True
 
     # capture
 
@@ -175,7 +226,9 @@ class MemorySpaceStore:
                 self._next_source = max(self._next_source, checkpoint.source_id + 1)
             for event in batch.events:
                 self._next_source = max(self._next_source, event.source_id + 1)
-                if event.event_id in self._events:
+                if self._buried(event):
+                    self._add("skipped.wiped", 1)
+                elif event.event_id in self._events:
                     self._add("present", 1)
                 else:
                     start = starts.get(event.session_id) or mtimes.get(event.source_id)
@@ -183,6 +236,15 @@ class MemorySpaceStore:
             self._save(batch.facts, None)
             for name, number in batch.counts.items():
                 self._add(name, number)
+
+    def _buried(self, event: Event) -> bool:
+        """Whether the session, or the one that it is a copy of, was wiped and not taken back."""
+        for session_id in (event.session_id, event.session_id.partition("~")[0]):
+            name = captured_context_id(event.record.agent, session_id)
+            found = self._rows.stones.get(name)
+            if found is not None and found.lifted_at is None:
+                return True
+        return False
 
     def _add(self, name: str, number: int) -> None:
         if number:
@@ -197,15 +259,55 @@ class MemorySpaceStore:
             root = self._roots[context_id] = Root(
                 context_id, agent, event.session_id, start, start, now
             )
+            self._begin(root)
         first = self._events.get(event.first) if event.revision and event.first else None
-        position = first[1] if first and first[0] is root else len(root.places)
-        if position == len(root.places):
-            root.places.append([])
-        root.places[position].append(_stored(event, position, time_ms))
+        free = self._rows.tables[context_id].root.next_position
+        position = first[1] if first and first[0] is root else free
+        node = _stored(event, position, time_ms)
+        self._row(root, node, now)
+        root.places.setdefault(position, []).append(node)
         root.updated_ms = max(root.updated_ms, time_ms or root.updated_ms)
         known = KnownEvent(event.record.digest, event.source_id)
         self._events[event.event_id] = (root, position, known)
         self._dedup.setdefault(event.event_id, (known, milliseconds(now) // 1000))
+
+    def _begin(self, root: Root) -> None:
+        known = HistoryRoot(
+            ref=root.context_id, context_id=root.context_id, agent=root.agent,
+            session_id=root.session_id, created_ms=root.created_ms, updated_ms=root.created_ms,
+        )  # fmt: skip
+        head = Head(
+            version=0, head_id=f"ver_{root.context_id[4:]}", operation="create",
+            created_ms=root.created_ms,
+        )  # fmt: skip
+        self._rows.tables[root.context_id] = Table(root=known, heads=[head])
+
+    def _row(self, root: Root, node: StoredNode, now: datetime) -> None:
+        """The node as a row of the context's history."""
+        table = self._rows.tables[root.context_id]
+        known = table.root
+        here = [r for r in table.between((node.position, -1, -1), node.position + 1) if r.captured]
+        body = node.body if node.text is None else encode_text(node.text)
+        before = here[-1].chain or b"" if here else known.tail
+        chain = link(before, content_digest(body, None))
+        hidden = bool(here) and all(row.superseded is not None for row in here)
+        row = Row(
+            position=node.position, born=known.version, revision=node.revision,
+            superseded=known.version if hidden else None, event_id=node.event_id, parent=None,
+            form=None, time_ms=node.time_ms, stored_ms=milliseconds(now), rule_set=node.rule_set,
+            chain=chain, base=None,
+        )  # fmt: skip
+        shown = [r for r in here if r.superseded is None]
+        newest = max([*shown, row], key=lambda r: r.revision)
+        for older in [*shown, row]:
+            if older is not newest and not hidden:
+                table.rows[older.key] = older._replace(superseded=known.version)
+        if row is not newest and not hidden:
+            row = row._replace(superseded=known.version)
+        self._rows.put(root.context_id, row, body, node)
+        known.nodes += 1
+        if not here:
+            known.next_position, known.tail = node.position + 1, chain
 
     def purge_dedup(self, *, older_than: datetime, now: datetime) -> int:
         with self._lock:
@@ -287,20 +389,20 @@ class MemorySpaceStore:
         until: int | None = None,
         all_revisions: bool = False,
     ) -> Iterator[StoredNode]:
-        root = self._roots.get(context_id)
-        if root is None:
+        table = self._rows.tables.get(context_id)
+        if table is None:
             return
-        time_ms = root.created_ms
-        for revisions in root.places[:until]:
-            newest = max(revisions, key=lambda node: node.revision)
-            shown = sorted(revisions, key=lambda n: n.revision) if all_revisions else [newest]
-            for node in shown:
-                time_ms = time_ms if node.time_ms is None else node.time_ms
-                if node.position >= first:
-                    yield self._timed(node, time_ms)
+        time_ms = table.root.created_ms
+        with self._lock:
+            rows = list(table.between((0, -1, -1), table.root.next_position))
+        for row in rows if until is None else (row for row in rows if row.position < until):
+            if all_revisions or row.superseded is None:
+                time_ms = time_ms if row.time_ms is None else row.time_ms
+                if row.position >= first:
+                    yield self._timed(_node(table, row), time_ms)
 
     def _timed(self, node: StoredNode, time_ms: int) -> StoredNode:
-        path = self._sources.get(int(node.source_path))
+        path = self._sources.get(int(node.source_path or -1))
         return msgspec.structs.replace(
             node,
             time_ms=time_ms,
@@ -326,6 +428,9 @@ class MemorySpaceStore:
             root.reader_digest = readers.reader_digest(update.agent)
             root.created_ms = _time(update.facts.started_at, root.created_ms)
             root.updated_ms = _time(update.facts.updated_at, root.updated_ms)
+            known = self._rows.tables[root.context_id].root
+            known.facts, known.created_ms = update.facts, root.created_ms
+            known.updated_ms = root.updated_ms
 
     def set_relation(self, context_id: ContextId, *, parent_session: str, relation: str) -> None:
         root = self._roots.get(context_id)
@@ -352,7 +457,7 @@ class MemorySpaceStore:
         found: dict[ContextId, list[str]] = {}
         for context in contexts:
             if context in self._roots:
-                nodes = [node for places in self._roots[context].places for node in places]
+                nodes = [node for places in self._roots[context].places.values() for node in places]
                 known = sorted({int(node.source_path) for node in nodes})
                 found[context] = [self._sources[n].path for n in known if n in self._sources]
         return found
@@ -389,6 +494,19 @@ class MemorySpaceStore:
 def _time(text: str | None, otherwise: int) -> int:
     found = sane_time(parse_time(text))
     return otherwise if found is None else found
+
+
+def _node(table: Table, row: Row) -> StoredNode:
+    """A row as a node; a message that a program gave has its body `[metadata, content]`."""
+    if row.key in table.nodes:
+        return msgspec.structs.replace(
+            table.nodes[row.key], position=row.position, event_id=EventId(row.event_id)
+        )
+    return StoredNode(
+        event_id=EventId(row.event_id), position=row.position, revision=0, kind=MESSAGE_KIND,
+        role="user", event_type=MESSAGE_KIND, time_ms=row.time_ms, source_path="", start=0, end=0,
+        damage=None, text=None, body=table.bodies[row.key], companions={}, rule_set=0,
+    )  # fmt: skip
 
 
 def _stored(event: Event, position: int, time_ms: int | None) -> StoredNode:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
 
@@ -16,14 +15,23 @@ import msgspec
 
 from ultracontext.formats import LiveReader, SessionReader
 from ultracontext.model import Message, MessageId, SessionFacts, message_id
+from ultracontext.model.message import Kind, Role
 from ultracontext.redaction import MaskedRecord, Redactor
-from ultracontext.store.base import ContextRow, FactsUpdate, SpaceStore, StoredNode
+from ultracontext.store.base import MESSAGE_KIND, ContextRow, FactsUpdate, SpaceStore, StoredNode
 from ultracontext.store.beginning import Beginnings, Piece, remask, spec_of
 from ultracontext.store.masking import masked_row
-from ultracontext.store.values import moment
+from ultracontext.store.values import dump, encode_text, iso, load, moment
 
 NOT_CAPTURED = "The beginning of this session was not captured."
 UNREADABLE = "This record could not be read by this version; its bytes are kept."
+
+ROLES: dict[str, tuple[Role, Kind]] = {
+    "user": ("user", "user"),
+    "assistant": ("assistant", "assistant"),
+    "system": ("system", "system"),
+    "tool": ("tool", "tool_result"),
+}
+"""Of messages that a program gave."""
 
 
 class NativeRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -183,6 +191,25 @@ class OpaqueReader:
         return False
 
 
+def given(record: MaskedRecord, node: StoredNode) -> Message:
+    """A message that a person or a program put into the session: no record of its agent."""
+    body = None if record.text is None else load(encode_text(record.text))
+    metadata, content = body if isinstance(body, list) and len(body) == 2 else ({}, {})
+    content = content if isinstance(content, dict) else {}
+    role, kind = ROLES.get(str(content.get("role")), ROLES["user"])
+    text = content.get("content")
+    if isinstance(text, dict) and isinstance(text.get("message"), str):
+        text = text["message"]
+    return Message(
+        id=message_id(node.event_id),
+        role=role,
+        kind=kind,
+        event_type=MESSAGE_KIND,
+        text=text if isinstance(text, str) else dump(content).decode(),
+        metadata=metadata if isinstance(metadata, dict) else {},
+    )
+
+
 def not_captured(piece: Piece) -> Message:
     """Stands where a session's beginning should be."""
     name = blake2b(f"{piece.row.context_id}/beginning".encode(), digest_size=12).hexdigest()
@@ -197,6 +224,8 @@ def not_captured(piece: Piece) -> Message:
 
 
 def _fed(reader: SessionReader, record: MaskedRecord, node: StoredNode) -> list[Message]:
+    if node.kind == MESSAGE_KIND:
+        return [given(record, node)]
     name = message_id(node.event_id)
     try:
         return reader.feed(record, name)
@@ -244,7 +273,3 @@ def _timed(messages: list[Message], node: StoredNode) -> list[Message]:
         else msgspec.structs.replace(m, timestamp=stamp, metadata={**m.metadata, **marked})
         for m in messages
     ]
-
-
-def iso(when: datetime) -> str:
-    return when.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

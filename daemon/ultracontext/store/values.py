@@ -67,6 +67,11 @@ def moment(ms: int) -> datetime:
     return datetime.fromtimestamp(min(max(ms, FIRST_MS), LAST_MS) / 1000, UTC)
 
 
+def iso(when: datetime) -> str:
+    """ISO 8601, UTC, with milliseconds and `Z`."""
+    return when.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def parse_time(text: str | None) -> int | None:
     """Milliseconds of an ISO 8601 text; None when it is none."""
     if not text:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from context_writer import Writer
+from postgres import Cluster, running
 
 from ultracontext.model import RawRecord, SessionFacts, event_id
 from ultracontext.redaction import Redactor, load_redactor
@@ -40,6 +43,66 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def space(store: Store) -> SpaceStore:
     return store.within("local")
+
+
+KINDS = [
+    "memory",
+    "sqlite",
+    pytest.param("postgres", marks=[pytest.mark.full, pytest.mark.timeout(120)]),
+    pytest.param("postgres-serializable", marks=[pytest.mark.full, pytest.mark.timeout(120)]),
+]
+"""Stores that keep contexts. What is captured goes to the first two only (`store`)."""
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    with running() as found:
+        yield found
+
+
+@contextmanager
+def opened(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[Callable[[], Store]]:
+    """Opens a store of a kind, as often as is asked: each time the same one but for `memory`."""
+    stores: list[Store] = []
+    cluster = None
+    if kind.startswith("postgres"):
+        cluster = request.getfixturevalue("cluster")
+        level = "serializable" if kind.endswith("serializable") else "read-committed"
+        url = cluster.url(cluster.shared, isolation=level)
+    else:
+        url = "memory://" if kind == "memory" else f"sqlite:///{tmp_path}/home/store.db"
+
+    def again() -> Store:
+        if not (kind == "memory" and stores):
+            stores.append(open_store(url, migrate=True))
+        return stores[-1]
+
+    try:
+        yield again
+    finally:
+        for store in stores:
+            store.close()
+        if cluster is not None:
+            cluster.empty()
+
+
+@pytest.fixture(params=KINDS)
+def openings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Store]]:
+    """A way to open one store several times, as several programs do."""
+    with opened(request.param, request, tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def contexts(openings: Callable[[], Store]) -> SpaceStore:
+    return openings().within("local")
+
+
+@pytest.fixture
+def writer(contexts: SpaceStore) -> Writer:
+    return Writer(contexts)
 
 
 class Maker:

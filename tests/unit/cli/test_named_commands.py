@@ -14,7 +14,7 @@ from typer.main import get_command
 from ultracontext.cli.main import app
 
 ROOT = Path(__file__).parents[3]
-ANNOUNCED = frozenset({"forget", "search", "store", "switch"})
+ANNOUNCED = frozenset({"context", "forget", "search", "serve", "store", "switch"})
 """Commands that are being built: hints of one part may name those of another. It shrinks."""
 
 _NAMED = re.compile(r"`(?:ultracontext|uc|\./packaging/run) ([a-z][^`]*)`")

@@ -11,7 +11,8 @@ import pytest
 
 from ultracontext.errors import SettingsError, StoreError
 from ultracontext.store import open_store
-from ultracontext.store.opening import parse_store_url
+from ultracontext.store.opening import parse_store_url, space_in
+from ultracontext.store.postgres.connection import parsed
 from ultracontext.store.sqlite import schema
 
 
@@ -29,7 +30,7 @@ def test_url_with_escapes() -> None:
 @pytest.mark.parametrize(
     ("url", "text"),
     [
-        ("postgresql://h/db", "not available yet"),
+        ("postgresql://h/db?isolation=none", "isolation=none is unknown"),
         ("https://h", "not available yet"),
         ("mysql://h/db", "names no store"),
         ("sqlite://host/a.db", "nothing else"),
@@ -163,3 +164,30 @@ def test_store_opened_for_reading_refuses_writes(tmp_path: Path) -> None:
         store.within("local").note("a", 1)
     assert caught.value.code == "store-readonly"
     store.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "space"),
+    [
+        ("postgresql://h/db", "default"),
+        ("postgres://h/db?sslmode=require&space=a%20b", "a b"),
+        ("sqlite:///tmp/a.db", "local"),
+        ("memory://", "local"),
+        (Path("a.db"), "local"),
+    ],
+)
+def test_space_of_a_url(url: str | Path, space: str) -> None:
+    assert space_in(url) == space
+
+
+def test_url_goes_to_the_server_without_what_is_ours() -> None:
+    conninfo, level = parsed("postgres:///db?host=/run&space=x&isolation=serializable")
+    assert conninfo == "postgresql:///db?host=%2Frun"
+    assert level.name == "SERIALIZABLE"
+
+
+def test_server_that_cannot_be_reached_is_named_without_its_password() -> None:
+    with pytest.raises(StoreError) as caught:
+        open_store("postgresql://me:hidden@127.0.0.1:1/db")
+    assert caught.value.code == "store-unreachable"
+    assert "hidden" not in str(caught.value)

@@ -22,6 +22,7 @@ from ultracontext.store.sqlite.blocks import BlockWriter
 from ultracontext.store.sqlite.bodies import Bodies
 from ultracontext.store.sqlite.marks import MarkWriter, in_record
 from ultracontext.store.sqlite.names import Kinds
+from ultracontext.store.sqlite.wiping import without_wiped
 from ultracontext.store.values import column, encode_text, milliseconds, sane_time, words
 
 INSERT_NODE = (
@@ -45,6 +46,8 @@ SUPERSEDE = (
     " max(revision) FROM nodes"
     " WHERE space = ?1 AND context = ?2 AND position = ?3 AND superseded IS NULL)"
 )
+
+COVER = "UPDATE nodes SET superseded = ? WHERE space = ? AND event_id = ?"
 
 
 class Append:
@@ -70,9 +73,12 @@ class Append:
         self.rows: list[tuple[Any, ...]] = []
         self.log: list[tuple[Any, ...]] = []
         self.revised: list[tuple[str, int, int, int]] = []
+        self.covered: list[tuple[int, str, bytes]] = []
+        """Revisions of messages that were edited or removed by hand: those stay so."""
 
     def run(self, batch: CaptureBatch, *, hits: int = 0) -> None:
         self.bodies.prepare(self.connection)
+        batch = without_wiped(self.connection, self.space, batch)
         mtimes = {c.source_id: c.mtime_ns // 1_000_000 for c in batch.checkpoints}
         contexts = roots.Roots(self.connection, self.space, self.spaces, now_ms=self.now_ms)
         for (agent, session_id), events in grouped(batch.events).items():
@@ -127,7 +133,21 @@ class Append:
         self._add(root, event, position, entry, self._replaced_chain(root, position))
         root.tail = tail
         self.log.append((self.space, entry, root.ref, "revise", position, 1, self.now_ms))
-        self.revised.append((self.space, root.ref, position, root.version))
+        if root.version and self._covered(root, position):
+            self.covered.append((root.version, self.space, event.event_id))
+        else:
+            self.revised.append((self.space, root.ref, position, root.version))
+
+    def _covered(self, root: roots.Root, position: int) -> bool:
+        """Whether no captured row of the place is shown any more."""
+        if any(row[1] == root.ref and row[2] == position and not row[4] for row in self.rows):
+            return False
+        found = self.connection.execute(
+            "SELECT max(superseded IS NULL) FROM nodes WHERE space = ? AND context = ?"
+            " AND position = ? AND length(event_id) = 16",
+            (self.space, root.ref, position),
+        ).fetchone()
+        return bool(found[0] == 0)
 
     def _replaced_chain(self, root: roots.Root, position: int) -> bytes:
         """Link of the newest captured row at the place, rows of this batch included."""
@@ -174,6 +194,7 @@ class Append:
         self.marks.save()
         for revised in self.revised:
             self.connection.execute(SUPERSEDE, revised)
+        self.connection.executemany(COVER, self.covered)
         failpoint("after_insert")
 
     def _remember(self, events: Sequence[Event]) -> int:

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from ultracontext.errors import StoreError
 from ultracontext.model.failpoint import failpoint
+from ultracontext.store.history.rows import copied_id
 from ultracontext.store.sqlite import faults, schema
 
 BUSY_SECONDS = 5.0
@@ -164,6 +165,8 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
     try:
         for name, value in (WRITER if write else READER).items():
             connection.execute(f"PRAGMA {name}={value}")
+        if write:
+            connection.create_function("copied_id", 2, copied_id, deterministic=True)
     except sqlite3.Error:
         connection.close()
         raise

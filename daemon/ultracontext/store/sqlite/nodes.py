@@ -31,67 +31,18 @@ ORDER = " ORDER BY position, born, revision"
 NEWEST = " AND superseded IS NULL"
 
 
-@dataclass(slots=True)
-class Reading:
-    """One walk over a context."""
+@dataclass(slots=True, kw_only=True)
+class NodeReader:
+    """Puts nodes together from their rows."""
 
     space: str
-    link: Connection
     blocks: BlockReader
     kinds: Kinds
-    newest_only: bool
-    ref: int = 0
     time_ms: int | None = None
+    """Of the row before."""
     paths: dict[int, str] = field(default_factory=dict)
 
-    def walk(self, context_id: str, first: int, until: int) -> Iterator[StoredNode]:
-        """Nodes with first ≤ position < until. No statement is open between two of them."""
-        with self.link.reading() as connection:
-            found = self._start(connection, context_id, first)
-        after = (first, -1, -1)
-        while found:
-            with self.link.snapshot() as connection:
-                rows = self._page(connection, after, until)
-                nodes = [self._node(connection, row) for row in rows]
-            yield from nodes
-            if not rows:
-                return
-            after = rows[-1][:3]
-
-    def _start(self, connection: sqlite3.Connection, context_id: str, first: int) -> bool:
-        found = connection.execute(
-            "SELECT ref, created_ms FROM contexts WHERE space = ? AND context_id = ?",
-            (self.space, context_id),
-        ).fetchone()
-        if found is None:
-            return False
-        self.ref, self.time_ms = found
-        before = connection.execute(
-            "SELECT time_ms FROM nodes WHERE space = ? AND context = ? AND position < ?"
-            " AND time_ms IS NOT NULL ORDER BY position DESC LIMIT 1",
-            (self.space, self.ref, first),
-        ).fetchone()
-        if before:
-            self.time_ms = before[0]
-        return True
-
-    def _page(
-        self, connection: sqlite3.Connection, after: tuple[int, int, int], until: int
-    ) -> list[tuple[Any, ...]]:
-        query = PAGE + (NEWEST if self.newest_only else "") + ORDER
-        rows, size = [], 0
-        cursor = connection.execute(query, (self.space, self.ref, *after, until))
-        try:
-            for row in cursor:
-                rows.append(row)
-                size += row[SIZE] or 0
-                if len(rows) >= PAGE_ROWS or size >= PAGE_BYTES:
-                    break
-        finally:
-            cursor.close()
-        return rows
-
-    def _node(self, connection: sqlite3.Connection, row: tuple[Any, ...]) -> StoredNode:
+    def node(self, connection: sqlite3.Connection, row: tuple[Any, ...]) -> StoredNode:
         (
             position,
             _,
@@ -149,3 +100,59 @@ class Reading:
             self.paths = sources.paths(connection, self.space)
             self.paths.setdefault(source, "")
         return self.paths[source]
+
+
+@dataclass(slots=True, kw_only=True)
+class Reading(NodeReader):
+    """One walk over a context."""
+
+    link: Connection
+    newest_only: bool
+    ref: int = 0
+
+    def walk(self, context_id: str, first: int, until: int) -> Iterator[StoredNode]:
+        """Nodes with first ≤ position < until. No statement is open between two of them."""
+        with self.link.reading() as connection:
+            found = self._start(connection, context_id, first)
+        after = (first, -1, -1)
+        while found:
+            with self.link.snapshot() as connection:
+                rows = self._page(connection, after, until)
+                nodes = [self.node(connection, row) for row in rows]
+            yield from nodes
+            if not rows:
+                return
+            after = rows[-1][:3]
+
+    def _start(self, connection: sqlite3.Connection, context_id: str, first: int) -> bool:
+        found = connection.execute(
+            "SELECT ref, created_ms FROM contexts WHERE space = ? AND context_id = ?",
+            (self.space, context_id),
+        ).fetchone()
+        if found is None:
+            return False
+        self.ref, self.time_ms = found
+        before = connection.execute(
+            "SELECT time_ms FROM nodes WHERE space = ? AND context = ? AND position < ?"
+            " AND time_ms IS NOT NULL ORDER BY position DESC LIMIT 1",
+            (self.space, self.ref, first),
+        ).fetchone()
+        if before:
+            self.time_ms = before[0]
+        return True
+
+    def _page(
+        self, connection: sqlite3.Connection, after: tuple[int, int, int], until: int
+    ) -> list[tuple[Any, ...]]:
+        query = PAGE + (NEWEST if self.newest_only else "") + ORDER
+        rows, size = [], 0
+        cursor = connection.execute(query, (self.space, self.ref, *after, until))
+        try:
+            for row in cursor:
+                rows.append(row)
+                size += row[SIZE] or 0
+                if len(rows) >= PAGE_ROWS or size >= PAGE_BYTES:
+                    break
+        finally:
+            cursor.close()
+        return rows

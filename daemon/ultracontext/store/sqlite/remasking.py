@@ -35,12 +35,12 @@ ALTERED = "a node was changed by another program while it was masked again"
 
 COLUMNS = "position, born, revision, event_id, rule_set, opaque, block, place, size, extra, call_id"
 PAGE = (
-    f"SELECT {COLUMNS}, time_ms FROM nodes WHERE space = ? AND context = ?"  # noqa: S608
-    " AND (position, born, revision) > (?, ?, ?) AND rule_set <> ?"
+    f"SELECT {COLUMNS}, time_ms, form FROM nodes WHERE space = ? AND context = ?"  # noqa: S608
+    " AND (position, born, revision) > (?, ?, ?) AND rule_set <> ? AND form IS NULL"
     " ORDER BY position, born, revision LIMIT ?"
 )
 OF_BLOCK = (
-    f"SELECT {COLUMNS}, time_ms FROM nodes WHERE space = ?1 AND context = ?2"  # noqa: S608
+    f"SELECT {COLUMNS}, time_ms, form FROM nodes WHERE space = ?1 AND context = ?2"  # noqa: S608
     " AND position BETWEEN ?3 AND ?4 AND block = ?5 ORDER BY place, position, born, revision"
 )
 UPDATE = (
@@ -76,6 +76,8 @@ class Row:
     extra: bytes | None
     call_id: str | None
     time_ms: int | None
+    form: int | None
+    """Not null: a program's message, masked or not when it came, and left so."""
     old: Content
     new: Content
 
@@ -157,7 +159,7 @@ class Remasking:
                     rows += fresh
                 after = values[:3]
         for row in rows:
-            if row.rule_set not in (None, self.rule_set):
+            if row.form is None and row.rule_set not in (None, self.rule_set):
                 row.new = self.remasker.masked(row.old, opaque=bool(row.opaque), fetch=self._large)
         return rows, after
 
@@ -273,7 +275,8 @@ class Step:
         extra = row.extra
         if row.new.extra != row.old.extra:
             extra = extras.squeezed(row.new.extra)
-        rules = None if row.rule_set is None else self.work.rule_set
+        left = row.rule_set is None or row.form is not None
+        rules = row.rule_set if left else self.work.rule_set
         return (
             rules, *place, extra, call_id,
             self.space, row.event_id, row.block, row.place, row.rule_set,

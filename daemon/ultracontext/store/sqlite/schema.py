@@ -21,10 +21,17 @@ Every primary key starts with the space. A version is `major * 1000 + minor`, ke
     remasks       each change of a node's content by newer rules, chained within its context
     marks         which masks stand in which context: a summary of the bodies
     fingerprints  whole keyed digests of the secrets that the 8 digits of a mask are the head of
+    gaps          how many positions of a context have no message, by bucket of positions
+    labels        what lists find a context by: top-level values of its metadata
+    operations    what was done under an `operation_id`, so that it is done once
+    event_names   messages by their writers' own names for them
+    tombstones    what stays of a wiped context, and which sources brought it
 
 A node is visible in version v when `born <= v` and not `superseded <= v`. A revision within one
 version is superseded in the version of its birth, so no version shows it. `chain` is the digest
 over the row before (for an edit or a revision: over the row it replaces) and the content at birth.
+A row with `base` is a copy: its `chain` is that of the row copied, and `base` what that stood on.
+`form` is 1 for a message that a program gave (its body is `[metadata, content]`), else NULL.
 
 `contexts.rule_set` are the rules under which all of its first `rule_nodes` rows are masked; a
 context is behind when they are not today's, or when it has another number of rows.
@@ -251,7 +258,62 @@ CREATE TABLE fingerprints (
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS: tuple[tuple[int, str], ...] = ((1000, FIRST), (1001, REMASKS))
+HISTORY = """
+ALTER TABLE contexts ADD COLUMN origin BLOB;
+ALTER TABLE contexts ADD COLUMN copied INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE contexts ADD COLUMN removed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE contexts ADD COLUMN written_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE heads ADD COLUMN context_metadata BLOB;
+ALTER TABLE heads ADD COLUMN repair BLOB;
+ALTER TABLE heads ADD COLUMN positions INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE heads ADD COLUMN removed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE nodes ADD COLUMN form INTEGER;
+ALTER TABLE nodes ADD COLUMN base BLOB;
+CREATE INDEX contexts_created ON contexts (space, created_ms, context_id);
+CREATE INDEX contexts_parent ON contexts (space, parent_id) WHERE parent_id IS NOT NULL;
+CREATE INDEX blocks_context ON blocks (space, context);
+CREATE INDEX part_users_event ON part_users (space, event_id);
+CREATE TABLE gaps (
+    space TEXT NOT NULL,
+    context INTEGER NOT NULL,
+    bucket INTEGER NOT NULL,
+    removed INTEGER NOT NULL,
+    PRIMARY KEY (space, context, bucket)
+) WITHOUT ROWID;
+CREATE TABLE labels (
+    space TEXT NOT NULL,
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    context INTEGER NOT NULL,
+    PRIMARY KEY (space, name, value, context)
+) WITHOUT ROWID;
+CREATE INDEX labels_context ON labels (space, context);
+CREATE TABLE operations (
+    space TEXT NOT NULL,
+    context_id TEXT NOT NULL,
+    operation_id TEXT NOT NULL,
+    request BLOB NOT NULL,
+    result BLOB NOT NULL,
+    PRIMARY KEY (space, context_id, operation_id)
+) WITHOUT ROWID;
+CREATE TABLE event_names (
+    space TEXT NOT NULL,
+    context INTEGER NOT NULL,
+    name BLOB NOT NULL,
+    event_id BLOB NOT NULL,
+    PRIMARY KEY (space, context, name)
+) WITHOUT ROWID;
+CREATE TABLE tombstones (
+    space TEXT NOT NULL,
+    context_id TEXT NOT NULL,
+    wiped_ms INTEGER NOT NULL,
+    data BLOB NOT NULL,
+    sources BLOB,
+    PRIMARY KEY (space, context_id)
+) WITHOUT ROWID;
+"""
+
+MIGRATIONS: tuple[tuple[int, str], ...] = ((1000, FIRST), (1001, REMASKS), (1002, HISTORY))
 """(version after it, statements), ascending; each runs in one transaction and is never changed."""
 
 VERSION = MIGRATIONS[-1][0]

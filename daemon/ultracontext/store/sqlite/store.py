@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from ultracontext.chain import Remask
 from ultracontext.errors import StoreBusyError, StoreError
@@ -25,6 +25,7 @@ from ultracontext.store.base import (
     MarkRow,
     StoredNode,
 )
+from ultracontext.store.history import History, Rows
 from ultracontext.store.sqlite import (
     behind,
     contexts,
@@ -44,10 +45,14 @@ from ultracontext.store.sqlite.content import Remasker
 from ultracontext.store.sqlite.names import Kinds
 from ultracontext.store.sqlite.nodes import Reading
 from ultracontext.store.sqlite.remasking import Remasking, remasks_of
+from ultracontext.store.sqlite.rows import SqliteRows
 from ultracontext.store.sqlite.soundness import Soundness
 from ultracontext.store.values import milliseconds, moment
 
+T = TypeVar("T")
 END = 1 << 62
+HISTORY_VERSION = 1002
+"""Of the schema, from which on contexts have history."""
 REMASKED = "redaction.done"
 """Note: the rules under which all is masked, with nothing older left in the WAL."""
 
@@ -118,7 +123,7 @@ def open_sqlite(path: Path, *, write: bool, migrate: bool) -> SqliteStore:
     return SqliteStore(path, write=write)
 
 
-class SqliteSpaceStore:
+class SqliteSpaceStore(History):
     """One space of the file."""
 
     def __init__(
@@ -131,6 +136,47 @@ class SqliteSpaceStore:
         self._kinds = Kinds(space)
         self._next_source = 0
         self._hits = 0
+        self._has_history = False
+
+    # history
+
+    def _in_read(self, work: Callable[[Rows], T]) -> T:
+        with self._reader.snapshot() as connection:
+            self._check_history(connection)
+            return work(SqliteRows(connection, self.space, bodies=self._bodies, kinds=self._kinds))
+
+    def _in_write(self, work: Callable[[Rows], T], *, context: str = "") -> T:
+        writer = self._writer()
+        with writer.lock:
+            try:
+                with writer.writing() as connection:
+                    self._check_history(connection)
+                    rows = SqliteRows(
+                        connection, self.space, bodies=self._bodies, kinds=self._kinds,
+                        now_ms=int(time.time() * 1000),
+                    )  # fmt: skip
+                    found = work(rows)
+                    rows.finish()
+                    return found
+            except BaseException:
+                self._bodies.forget()
+                self._kinds.forget()
+                raise
+
+    def _check_history(self, connection: sqlite3.Connection) -> None:
+        if self._has_history:
+            return
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version < HISTORY_VERSION:
+            raise StoreError(
+                f"the store {self._reader.path} has an older schema ({version})",
+                hint="Run `ultracontext daemon restart`, which brings it up to date",
+                code="store-older",
+            )
+        self._has_history = True
+
+    def scrub(self) -> bool:
+        return self._writer().empty_wal()
 
     # capture
 
