@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -132,6 +131,9 @@ def preview(place: Workspace, plan: Plan) -> Iterator[str]:
 
 def leaving(place: Workspace, globs: tuple[str, ...]) -> tuple[int, int, int]:
     """Stored sessions of these projects: (sessions, events, masks)."""
+    from ultracontext.capture import Rules
+
+    rules = Rules(exclude=globs, home=str(place.home))  # the same globs, to other ends
     sessions = events = masks = 0
     with place.reading(place.paths.store_file) as space:
         if space is None:
@@ -140,16 +142,11 @@ def leaving(place: Workspace, globs: tuple[str, ...]) -> tuple[int, int, int]:
         for mark in space.marks():
             by_context[mark.context_id] = by_context.get(mark.context_id, 0) + mark.count
         for row in space.contexts(limit=0, children=True):
-            cwd = row.facts.project_path or ""
-            if any(glob == "**" or fnmatchcase(cwd, glob) or _below(cwd, glob) for glob in globs):
+            if rules.excludes(row.facts.project_path or ""):
                 sessions += 1
                 events += row.nodes
                 masks += by_context.get(row.context_id, 0)
     return sessions, events, masks
-
-
-def _below(folder: str, glob: str) -> bool:
-    return folder.startswith(glob.rstrip("/*") + "/") and "*" not in glob.rstrip("/*")
 
 
 def reach(url: str) -> str | None:
@@ -181,7 +178,7 @@ def apply(place: Workspace, plan: Plan) -> dict[str, Any]:
     if plan.service:
         notes += _install_service(fresh)
     if plan.mcp:
-        notes.append("Run `ultracontext mcp install` to register the MCP server.")
+        notes.append("Register the MCP server by its own command, see `ultracontext --help`.")
     return {
         "config": str(place.paths.config_file),
         "settings": {k: without_password(v) for k, v in plan.settings.items()},
