@@ -40,7 +40,7 @@ ENTRIES = {
     "doctor": Entry(CAPTURE, f"{_COMMANDS}.doctor", "What is wrong here, and its repair."),
     "login": Entry(CAPTURE, f"{_COMMANDS}.login", "Keep the key of the server."),
     "logout": Entry(CAPTURE, f"{_COMMANDS}.logout", "Forget it."),
-    "store": Entry(UPKEEP, f"{_COMMANDS}.store", "Backup, restore, check."),
+    "store": Entry(UPKEEP, f"{_COMMANDS}.store", "Backup, restore, prune, check."),
     "uninstall": Entry(UPKEEP, f"{_COMMANDS}.uninstall", "Remove what we put on this machine."),
     "dashboard": Entry(UPKEEP, f"{_COMMANDS}.dashboard", "Watch live sessions, read them, switch."),
     "compat": Entry(UPKEEP, f"{_COMMANDS}.compat", "Versions of the agents (--check)."),
