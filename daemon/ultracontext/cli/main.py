@@ -44,7 +44,7 @@ ENTRIES = {
     "doctor": Entry(CAPTURE, f"{_COMMANDS}.doctor", "What is wrong here, and its repair."),
     "login": Entry(CAPTURE, f"{_COMMANDS}.login", "Keep the key of the server."),
     "logout": Entry(CAPTURE, f"{_COMMANDS}.logout", "Forget it."),
-    "store": Entry(UPKEEP, f"{_COMMANDS}.store", "Backup, restore, check."),
+    "store": Entry(UPKEEP, f"{_COMMANDS}.store", "Backup, restore, prune, check."),
     "uninstall": Entry(UPKEEP, f"{_COMMANDS}.uninstall", "Remove what we put on this machine."),
     "context": Entry(TEAM, f"{_COMMANDS}.context", "Contexts by hand: create, append, fork, …"),
     "serve": Entry(TEAM, f"{_COMMANDS}.serve", "The HTTP server over a store."),

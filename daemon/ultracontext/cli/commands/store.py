@@ -1,4 +1,4 @@
-"""`store`: backup, restore, check."""
+"""`store`: backup, restore, prune, check."""
 
 from __future__ import annotations
 
@@ -121,6 +121,51 @@ def check(json: Json = False) -> int:
     else:
         output.write(output.one_line(f"{path} is damaged. {MEND}."))
     return 0 if whole else 1
+
+
+@app.command("prune")
+def prune(
+    older_than: Annotated[
+        str | None, typer.Option("--older-than", metavar="TIME", help="Not active since, as 90d.")
+    ] = None,
+    project: Annotated[
+        str | None, typer.Option(metavar="GLOB", help="Only sessions of these folders.")
+    ] = None,
+    to_mb: Annotated[
+        int | None, typer.Option("--to-mb", metavar="N", help="Oldest first, down to this size.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    json: Json = False,
+) -> None:
+    """Removes old sessions for good; capture does not bring them back, `capture again` does.
+
+    Sub-agents go with their session. What is chosen for the remote and not there stays."""
+    from ultracontext.cli import pruning
+
+    place = workspace()
+    if older_than is None and project is None and to_mb is None:
+        raise UsageError(
+            "store prune needs to know what", hint="Give --older-than, --project or --to-mb"
+        )
+    wish = pruning.Wish(older_than=older_than, project=project, to_mb=to_mb)
+    with pruning.opened(place) as (store, space):
+        choice = pruning.chosen(place, space, wish)
+        sessions = sum(len(family.rows) for family in choice.families)
+        gone = 0
+        if not dry_run and choice.families:
+            limit = "" if to_mb is None else f", oldest first until the store takes {to_mb} MB"
+            if not yes and not typer.confirm(
+                f"Remove {sessions} sessions for good{limit}?", default=False, err=True
+            ):
+                raise WriteRefusedError("nothing was removed", hint="Say so by --yes")
+            gone = pruning.carry_out(place, store, space, choice, wish)
+    if json:
+        output.write_json({"chosen": sessions, "pruned": gone, "waiting": choice.waiting})
+        return
+    output.note(f"{sessions} sessions would go." if dry_run else f"Removed {gone} sessions.")
+    if choice.waiting:
+        output.note(f"{choice.waiting} stay: they are chosen for the remote and not there yet.")
 
 
 def _count(space: SpaceStore | None) -> int:
