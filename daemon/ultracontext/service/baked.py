@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,8 +17,9 @@ PLACES = (
     "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
     "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy",
 )  # fmt: skip
-SECRET = ("ULTRACONTEXT_API_KEY", "ULTRACONTEXT_FAILPOINTS")
-"""Never written into a unit, which others may read: `ultracontext login` keeps the key."""
+SECRET = re.compile(r"KEY|TOKEN|PASSWORD|SECRET|FAILPOINTS")
+"""Names of variables that are never written into a unit: `ultracontext login` keeps the key."""
+PASSWORD = re.compile(r"://[^/@:]*:[^/@]+@")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +54,7 @@ def _environment(paths: Paths, env: Mapping[str, str], home: Path) -> dict[str, 
     baked |= {
         name: value
         for name, value in env.items()
-        if name.startswith("ULTRACONTEXT_") and name not in SECRET and value
+        if name.startswith("ULTRACONTEXT_") and not SECRET.search(name) and value
     }
     if env.get("ULTRACONTEXT_HOME"):
         baked["ULTRACONTEXT_HOME"] = str(paths.home)
@@ -94,6 +96,13 @@ class _Noted(Mapping[str, str]):
 
 
 def _check(program: Program) -> None:
+    for name, value in program.environment.items():
+        if PASSWORD.search(value):
+            raise UltraContextError(
+                f"{name} holds a password, and a unit is no place for one",
+                code="service-password",
+                hint="Unset it, and write the URL into config.toml by `ultracontext config set`",
+            )
     texts = (*program.arguments, *program.environment.values(), *map(str, program.writable))
     for text in texts:
         if any(ord(char) < 0x20 or 0xD800 <= ord(char) <= 0xDFFF for char in text):

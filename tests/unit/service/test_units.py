@@ -145,6 +145,7 @@ def test_what_is_baked(tmp_path: Path) -> None:
         "ULTRACONTEXT_HOME": str(tmp_path / "uc"),
         "ULTRACONTEXT_LOG": "debug",
         "ULTRACONTEXT_API_KEY": "uc-not-a-real-key",
+        "ULTRACONTEXT_ADMIN_KEY": "uc-not-a-real-key",
         "CODEX_HOME": "/w/codex",
         "OTHER": "x",
         "PATH": "relative:/opt/x/bin:/usr/bin",
@@ -156,6 +157,13 @@ def test_what_is_baked(tmp_path: Path) -> None:
     assert made.environment["ULTRACONTEXT_LOG"] == "debug"
     assert "OTHER" not in made.environment
     assert "uc-not-a-real-key" not in systemd_unit(made, 252)
+
+
+def test_a_password_is_not_written_into_a_unit(tmp_path: Path) -> None:
+    env = {"ULTRACONTEXT_REMOTE": "postgresql://me:hidden@db/x", "PATH": "/usr/bin"}
+    with pytest.raises(UltraContextError, match="ULTRACONTEXT_REMOTE holds a password") as caught:
+        program_of(resolve_paths(env, tmp_path), env, tmp_path)
+    assert "hidden" not in str(caught.value)
 
 
 def test_what_no_unit_can_say_is_refused(tmp_path: Path) -> None:
