@@ -201,6 +201,20 @@ def test_setup_left_by_ctrl_c_or_no_leaves_nothing(person: Person) -> None:
     assert not (person.home / "config.toml").exists()
 
 
+def test_a_daemon_ends_with_the_terminal_that_it_runs_on(person: Person, until: Until) -> None:
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [*PROGRAM, "daemon", "run"], env=person.env, cwd=person.path,
+        stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+        preexec_fn=lambda: __import__("fcntl").ioctl(0, __import__("termios").TIOCSCTTY, 0),
+    )  # fmt: skip
+    os.close(slave)
+    person.started.append(process)
+    until(lambda: "uptime_seconds" in person.status()["daemon"], process)
+    os.close(master)
+    assert process.wait(20) == 0
+
+
 def test_login_keeps_the_key_to_itself(person: Person) -> None:
     assert person.run("login").code == 2
     person.run("config", "set", "remote.url", "https://team.example")

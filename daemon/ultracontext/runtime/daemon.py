@@ -39,6 +39,7 @@ from ultracontext.runtime.hub import Hub
 from ultracontext.runtime.indexing import Indexing
 from ultracontext.runtime.lock import DaemonLock, Holder, holding
 from ultracontext.runtime.notify import Notifier
+from ultracontext.runtime.process import has_terminal
 from ultracontext.runtime.reload import Reloading
 from ultracontext.runtime.upkeep import Upkeep
 from ultracontext.runtime.waiting import until_masking
@@ -93,6 +94,7 @@ def run_daemon(setup: Setup) -> int:
     with (
         holding(lock, version=__version__, socket=socket, once=False) as earlier,
         _stopping(early.set),
+        _deaf_to_hangups(),
     ):
         _refuse_beside_another(setup)
         if earlier is not None:
@@ -151,6 +153,7 @@ class Daemon:
         self._notifier = notifier
         self._reloading = reloading
         self._reload_wanted = asyncio.Event()
+        self._on_terminal = has_terminal()
         self.next_setup: Setup | None = None
         """With other settings; the daemon stops for a line that is made with them."""
         self._hub = Hub(f"{os.getpid():x}.{time.time_ns():x}")
@@ -176,7 +179,7 @@ class Daemon:
         loop = asyncio.get_running_loop()
         self._line.engine.listen(lambda rows: self._tell(loop, rows))
         paths = self._line.setup.paths
-        with _signals_to(loop, self._stop, self._reload_wanted.set):
+        with _signals_to(loop, self._stop, self._hangup):
             async with serve_control(
                 paths.socket, self._actions(), self._hub, version=__version__
             ) as control:
@@ -217,6 +220,13 @@ class Daemon:
                     await self._upkept.wait()
                 return True
         return False
+
+    def _hangup(self) -> None:
+        """Reload; the end, where it came because the terminal that we run on is gone."""
+        if self._on_terminal and not has_terminal():
+            self._stop()
+        else:
+            self._reload_wanted.set()
 
     def _stop(self) -> None:
         self.told_to_stop = True
@@ -413,13 +423,28 @@ def _signals_to(
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    before = {number: signal.getsignal(number) for number in handlers}
     for number, handler in handlers.items():
         loop.add_signal_handler(number, handler)
     try:
         yield
     finally:
-        for number in handlers:
-            loop.remove_signal_handler(number)
+        for number, earlier in before.items():
+            loop.remove_signal_handler(number)  # leaves the system's own answer, which is the end
+            signal.signal(number, earlier)
+
+
+@contextmanager
+def _deaf_to_hangups() -> Iterator[None]:
+    """While there is no loop, there is nothing to reload either."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @contextmanager
@@ -435,7 +460,6 @@ def _stopping(stop: Callable[[], None]) -> Iterator[None]:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
     before = {number: signal.signal(number, handler) for number in (signal.SIGTERM, signal.SIGINT)}
-    before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # nothing to reload yet
     try:
         yield
     finally:
