@@ -178,7 +178,7 @@ def apply(place: Workspace, plan: Plan) -> dict[str, Any]:
     if plan.service:
         notes += _install_service(fresh)
     if plan.mcp:
-        notes.append("`ultracontext mcp install` registers the MCP server with the agents.")
+        notes.append("Register the MCP server by its own command, see `ultracontext --help`.")
     return {
         "config": str(place.paths.config_file),
         "settings": {k: without_password(v) for k, v in plan.settings.items()},
