@@ -271,6 +271,7 @@ class Daemon:
             pause=engine.pause,
             go_on=engine.resume,
             sweep=engine.request_sweep,
+            forget=self._indexing.forget,
             stop=self._stop,
         )
 

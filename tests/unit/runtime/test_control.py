@@ -39,8 +39,13 @@ class Behind:
             pause=lambda project: self.done.append(_named("pause", project)),
             go_on=lambda project: self.done.append(_named("continue", project)),
             sweep=lambda: self.done.append("sweep"),
+            forget=self.forget,
             stop=lambda: self.done.append("stop"),
         )
+
+    def forget(self, contexts: list[str]) -> bool:
+        self.done.append(f"forget {' '.join(contexts)}")
+        return True
 
     def status(self) -> dict[str, Any]:
         if self.error is not None:
