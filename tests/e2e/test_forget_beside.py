@@ -39,7 +39,7 @@ def test_with_a_daemon_at_work(person: Person) -> None:
     person.chat("b", text="zoetrope")
     person.daemon()
     wait_for(lambda: len(person.sessions()) == 2)
-    wait_for(lambda: found_by_search(person, WORD) and found_by_search(person, "zoetrope"))
+    wait_for(lambda: all(found_by_search(person, word) for word in (WORD, "zoetrope")))
     session = file.stem
     handoff = Path(
         person.run(

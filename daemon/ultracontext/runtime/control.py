@@ -4,7 +4,7 @@
     GET  /sessions   newest sessions (`?limit=50`)
     GET  /events     commits as server-sent events; `Last-Event-ID` or `?cursor=` replays
     POST /pause /continue   capture as a whole, or `{"project": "/folder"}` in the body
-    POST /forget     wiped contexts leave the search index: `{"contexts": [id, …]}`
+    POST /forget     contexts were wiped and leave the index: `{"contexts": [id, …]}`
     POST /sweep /stop
 
 Every answer holds `protocol` and `version`; an error also `error: {code, message, hint}`.
@@ -51,7 +51,8 @@ class Actions:
     """Both take a project's folder, or None for all of capture."""
     sweep: Callable[[], None]
     forget: Callable[[list[str]], bool]
-    """Takes wiped contexts out of the search index; may block for `indexing.FORGET_SECONDS`."""
+    """Contexts were wiped: capture and the search index learn of it. Whether the index holds no
+    byte of them; may block for `indexing.FORGET_SECONDS`."""
     stop: Callable[[], None]
 
 

@@ -29,11 +29,11 @@ def leave_index(
 ) -> bool:
     """Takes wiped contexts out of `index.db`; False when bytes of them may still be there. The
     daemon does it when one runs, because it is the index's writer."""
-    if not paths.index_file.exists():
-        return True
     holder = running(paths.lock_file)
     if holder is not None and not holder.once:
         return _told(paths, holder, contexts)
+    if not paths.index_file.exists():
+        return True
     try:
         return _done_here(paths.index_file, space, redactor(), contexts)
     except StoreError as error:

@@ -94,6 +94,20 @@ async def test_a_project_is_named_in_the_body(place: Path) -> None:
     assert behind.done == ["pause /w/app", "continue /w/app"]
 
 
+async def test_wiped_contexts_are_told(place: Path) -> None:
+    behind = Behind()
+    async with serve_control(place, behind.actions(), Hub("a"), version="1"):
+        client = ControlClient(place)
+        body = {"contexts": ["ctx_1", "ctx_2"]}
+        answer = await asyncio.to_thread(client.post, "/forget", body)
+        assert answer["clean"] is True
+        for wrong in ({"contexts": "ctx_1"}, {"contexts": [1]}, {}):
+            with pytest.raises(TransportError) as caught:
+                await asyncio.to_thread(client.post, "/forget", wrong)
+            assert caught.value.code == "usage"
+    assert behind.done == ["forget ctx_1 ctx_2"]
+
+
 async def test_errors_are_answers_with_a_code(place: Path) -> None:
     behind = Behind()
     async with serve_control(place, behind.actions(), Hub("a"), version="1"):

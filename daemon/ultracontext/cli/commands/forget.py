@@ -77,7 +77,9 @@ def _with_sub_agents(space: SpaceStore, rows: list[ContextInfo]) -> list[Context
     from ultracontext.store.transfer import all_contexts
 
     found = {row.context_id: row for row in rows}
-    parents = {(row.agent, row.session_id) for row in rows if row.session_id is not None}
+    parents: set[tuple[str | None, str | None]] = {
+        (row.agent, row.session_id) for row in rows if row.session_id is not None
+    }
     every = list(all_contexts(space)) if parents else []
     while True:
         new = [row for row in every
