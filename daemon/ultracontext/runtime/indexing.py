@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,16 @@ WHOLE_SECONDS = 60.0
 PATIENCE_SECONDS = 5.0
 LOOK_SECONDS = 0.05
 MOST_NEWS = 64
+FORGET_SECONDS = 10.0
+"""How long a person who forgets a session waits for the index."""
+
+
+@dataclass(slots=True)
+class _Wiped:
+    """Sessions that were wiped, and somebody who waits until no trace of them is left."""
+
+    contexts: list[str]
+    gone: threading.Event = field(default_factory=threading.Event)
 
 
 class Indexing:
@@ -38,6 +49,7 @@ class Indexing:
         self._redactor = redactor
         self._busy = busy
         self._news: set[str] = set()
+        self._wiped: list[_Wiped] = []
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._filler: Filler | None = None
@@ -48,6 +60,15 @@ class Indexing:
         with self._lock:
             self._news |= contexts
         self._wake.set()
+
+    def forget(self, contexts: list[str]) -> bool:
+        """Takes wiped sessions out of the index, from any thread; whether that was done within
+        `FORGET_SECONDS`. It is done later otherwise."""
+        wiped = _Wiped(contexts)
+        with self._lock:
+            self._wiped.append(wiped)
+        self._wake.set()
+        return wiped.gone.wait(FORGET_SECONDS)
 
     def state(self) -> dict[str, Any]:
         """For `status`: `{"messages", "sessions", "behind", "bytes"}`; empty before the start."""
@@ -102,15 +123,31 @@ class Indexing:
             self._take_news(filler, stop)
 
     def _take_news(self, filler: Filler, stop: threading.Event) -> None:
+        self._take_out(filler, stop)
         with self._lock:
-            self._wake.clear()
             news, self._news = self._news, set()
+            if not self._wiped:
+                self._wake.clear()
         if len(news) > MOST_NEWS and self._busy():
             return  # a backfill; the next look at all sessions finds them
         for context_id in news:
             if stop.is_set():
                 return
             filler.update(context_id)
+
+    def _take_out(self, filler: Filler, stop: threading.Event) -> None:
+        """Wiped sessions first. They stay on the list until their bytes are gone."""
+        while not stop.is_set() and self._wiped:
+            wiped = self._wiped[0]
+            again = filler.forget(wiped.contexts)
+            with self._lock:
+                self._news |= set(again)
+            if not filler.index.settle():
+                stop.wait(LOOK_SECONDS)  # a reader; what it sees ends soon
+                return
+            with self._lock:
+                self._wiped.remove(wiped)
+            wiped.gone.set()
 
     def _give_way(self, stop: threading.Event) -> None:
         while self._busy() and not stop.is_set():
