@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
     from ultracontext.mcp import Desk
     from ultracontext.redaction import Redactor
     from ultracontext.search import Asked, Hit
+    from ultracontext.store import Store
     from ultracontext.store.base import SpaceStore
+    from ultracontext.store.keys import Key
 
 SWITCH_SECONDS = 300
 
@@ -82,3 +86,53 @@ def _switched(place: Workspace, name: str, to: str) -> dict[str, Any]:
             hint="`ultracontext switch` tells more",
         )
     return found
+
+
+class RemoteTools:
+    """What `/mcp` of the server offers to a key: all that its space holds."""
+
+    def __init__(
+        self, place: Workspace, store: Store, redactor: Callable[[], Redactor], *, local: bool
+    ) -> None:
+        self._place, self._store, self._redactor, self._local = place, store, redactor, local
+
+    def __call__(self, key: Key) -> KeyTools:
+        from ultracontext.mcp import Desk
+        from ultracontext.runtime import audit
+        from ultracontext.store import LOCAL_SPACE
+
+        place = self._place
+
+        @contextmanager
+        def space() -> Iterator[SpaceStore]:
+            yield self._store.within(key.space)
+
+        def record(action: str, **facts: Any) -> None:
+            place.paths.ensure()
+            audit.record(place.paths, action, key=key.prefix, space=key.space, **facts)
+
+        found = self._local and key.space == LOCAL_SPACE
+        return KeyTools(
+            Desk(
+                reading=space, redactor=self._redactor, record=record,
+                editing=space if key.role in ("write", "admin") else None,
+                search=(lambda at, asked: _found(place, at, asked)) if found else None,
+            ),
+            key.prefix,
+        )  # fmt: skip
+
+
+class KeyTools:
+    """The tools for one key."""
+
+    def __init__(self, desk: Desk, name: str) -> None:
+        from ultracontext.mcp.answers import CAPABILITIES
+
+        self.capabilities: Mapping[str, Any] = CAPABILITIES
+        self._desk, self._name = desk, name
+
+    def answer(self, method: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        from ultracontext.mcp import Everything
+        from ultracontext.mcp.answers import answer
+
+        return answer(self._desk, Everything(), f"key {self._name}", method, params)

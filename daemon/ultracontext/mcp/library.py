@@ -74,7 +74,8 @@ class Library:
         if self.space is None:
             return []
         found = [_of_row(row) for row in self.space.contexts(limit=0, children=True)]
-        found += [_of_info(info) for info in self._made()]
+        captured = {item.context_id for item in found}
+        found += [_of_info(i) for i in self._made() if i.context_id not in captured]
         seen = [self._masked(item) for item in found if self._sees(item)]
         self.hidden = len(found) - len(seen)
         return sorted(seen, key=lambda item: item.updated_at, reverse=True)
@@ -132,7 +133,7 @@ class Library:
         cursor = None
         while True:
             page = self.space.list_contexts(limit=PAGE, cursor=cursor)
-            yield from (info for info in page.contexts if info.agent is None)
+            yield from page.contexts
             cursor = page.next_cursor
             if cursor is None:
                 return

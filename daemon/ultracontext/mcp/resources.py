@@ -49,7 +49,7 @@ PROMPTS = (
 
 
 def listed(desk: Desk, scope: Scope, cursor: str) -> Page:
-    start, _ = tools._place(cursor)
+    start, _ = tools.place_of(cursor)
     with desk.reading() as space:
         items = Library(desk, space, scope).items
     some = items[start : start + PAGE]
@@ -75,9 +75,7 @@ def read(desk: Desk, scope: Scope, client: str, uri: str) -> str:
     return tools.call(desk, scope, client, "get_session", {"session": name, "cursor": cursor})
 
 
-def prompted(
-    desk: Desk, scope: Scope, client: str, name: str, given: Mapping[str, str]
-) -> str:
+def prompted(desk: Desk, scope: Scope, client: str, name: str, given: Mapping[str, str]) -> str:
     """The text of a prompt: our own words, then the quoted document."""
     if name not in {prompt.name for prompt in PROMPTS}:
         raise NotFoundError("no such prompt", hint="prompts/list names those that are")

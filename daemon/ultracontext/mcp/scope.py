@@ -45,7 +45,7 @@ class Globs:
             return False
         for real in {os.path.normpath(path), os.path.realpath(path)}:
             for pattern in self._patterns:
-                if fnmatchcase(real, pattern) or _below(real, pattern):
+                if fnmatchcase(real, pattern) or below(real, pattern):
                     return True
         return False
 
@@ -81,7 +81,7 @@ class Here:
         if remote and remote_name(remote) in self._marks:  # the folder is gone, or elsewhere
             return True
         return any(
-            real == plain or (plain not in self._broad and _below(real, plain))
+            real == plain or (plain not in self._broad and below(real, plain))
             for plain in self._plain
         )
 
@@ -150,7 +150,7 @@ def _shared_remote(folder: Path | None) -> str | None:
     return git.remote(str(common.parent)) if common.name == ".git" else None
 
 
-def _below(path: str, folder: str) -> bool:
+def below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 

@@ -163,7 +163,7 @@ class Desktop:
                 return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
             except UltraContextError:
                 raise
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001  (a tool's bug must not end the server)
                 from ultracontext.logs import get_logger
 
                 get_logger(__name__).error("mcp-failed", error=type(error).__name__)

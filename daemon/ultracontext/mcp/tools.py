@@ -14,7 +14,7 @@ from ultracontext.mcp import writing
 from ultracontext.mcp.budget import MARK, dumps, fit, fit_tail, line, room_of, within
 from ultracontext.mcp.desk import Desk
 from ultracontext.mcp.library import Item, Library
-from ultracontext.mcp.scope import OPENED_BY, Scope, _below
+from ultracontext.mcp.scope import OPENED_BY, Scope, below
 from ultracontext.settings import parse_time
 
 Answer = dict[str, Any]
@@ -66,8 +66,7 @@ def _checked(kind: type[T], given: dict[str, Any]) -> T:
     try:
         return msgspec.convert({k: v for k, v in given.items() if v is not None}, kind)
     except msgspec.ValidationError as error:
-        names = ", ".join(msgspec.structs.fields(kind)[i].name for i in range(len(
-            msgspec.structs.fields(kind))))  # fmt: skip
+        names = ", ".join(field.name for field in msgspec.structs.fields(kind))
         raise SettingsError(
             f"wrong arguments: {line(str(error), 200)}", hint=f"It takes {names}", code="arguments"
         ) from error
@@ -112,7 +111,7 @@ def get_context_messages(library: Library, wanted: a.GetContextMessages) -> Answ
     if wanted.cursor.startswith(BEFORE):
         return _tail(library, item, said, wanted, len(said))
     if wanted.cursor:
-        start, offset = _place(wanted.cursor)
+        start, offset = place_of(wanted.cursor)
     if start > len(said):
         raise SettingsError(
             f"there is no message {start}", hint=f"The session has {len(said)}", code="index"
@@ -204,7 +203,7 @@ def _doing(library: Library, item: Item) -> Answer:
 
 def get_file_history(library: Library, wanted: a.GetFileHistory) -> Answer:
     found = [item for item in library.items if any(_is(f, wanted.path) for f in item.files)]
-    start, _ = _place(wanted.cursor)
+    start, _ = place_of(wanted.cursor)
     some = found[start : start + min(wanted.limit, BODIES_READ)]
     rows = [{**item.brief(), **_why(library, item, wanted.path)} for item in some]
     base: Answer = {"about": MARK, "path": line(wanted.path, 300), "total": len(found)}
@@ -277,7 +276,7 @@ def _page(
     library: Library, name: str, rows: list[Answer], wanted: a.Arguments, limit: int
 ) -> Answer:
     """A page of a list: from the cursor on, `limit` rows at most."""
-    start, _ = _place(wanted.cursor)
+    start, _ = place_of(wanted.cursor)
     base: Answer = {"about": MARK, "total": len(rows)}
     window = fit(rows[: start + limit], _room(base, wanted), start=start)
     if window.after < len(rows):
@@ -294,7 +293,7 @@ def _tail(
     del library
     end = len(said)
     if wanted.cursor:
-        end = min(end, _place(wanted.cursor.removeprefix(BEFORE))[0])
+        end = min(end, place_of(wanted.cursor.removeprefix(BEFORE))[0])
     base: Answer = {"about": MARK, "context": item.brief(), "total": len(said)}
     rows = said[max(0, end - limit) if limit else 0 : end]
     window = fit_tail(rows, _room(base, wanted), end=len(rows))
@@ -307,7 +306,7 @@ def _tail(
     return {**base, "messages": window.items}
 
 
-def _place(cursor: str) -> tuple[int, int]:
+def place_of(cursor: str) -> tuple[int, int]:
     """(index, character) of a cursor; whatever it says, it opens nothing."""
     head, _, tail = (cursor or "0").partition(":")
     if not (head.isascii() and head.isdigit() and len(head) < 12) or not (
@@ -338,7 +337,7 @@ def _latest(library: Library, agent: str, project: str) -> Item | None:
 
 
 def _in(item: Item, project: str) -> bool:
-    return not project or (item.project_path is not None and _below(item.project_path, project))
+    return not project or (item.project_path is not None and below(item.project_path, project))
 
 
 def _is(file: str, path: str) -> bool:
@@ -384,4 +383,4 @@ TOOLS = (
          text="Writes a session as one of another agent and gives the command that opens it."),
 )  # fmt: skip
 
-__all__ = ["TOOLS", "Tool", "UltraContextError", "call", "handed", "listed"]
+__all__ = ["TOOLS", "Tool", "UltraContextError", "call", "listed", "place_of"]

@@ -24,7 +24,7 @@ def fork_context(library: Library, wanted: a.ForkContext) -> Answer:
         version=None if wanted.version < 0 else wanted.version,
         at=None if wanted.at < 0 else wanted.at,
     )
-    metadata = {"forked_from": item.context_id}
+    metadata: dict[str, str] = {"forked_from": item.context_id}
     if item.project_path:
         metadata["project_path"] = item.project_path
     if item.title:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -30,24 +31,20 @@ def serve(context: typer.Context) -> None:
 def _serve() -> None:
     sys.stdout.flush()
     real = os.dup(1)
-    os.dup2(2, 1)  # whatever prints from here on goes to stderr
-    try:
-        import anyio
+    os.dup2(2, 1)  # what prints from here on, to the very end, goes to stderr
+    import anyio
 
-        from ultracontext.cli.mcpdesk import desk_of
-        from ultracontext.mcp import Scope, scope_of
-        from ultracontext.mcp.stdio import serve as served
+    from ultracontext.cli.mcpdesk import desk_of
+    from ultracontext.mcp import Scope, scope_of
+    from ultracontext.mcp.stdio import serve as served
 
-        place = workspace()
-        projects, home = place.settings.mcp.projects, str(place.home)
+    place = workspace()
+    projects, home = place.settings.mcp.projects, str(place.home)
 
-        def seen(folders: list[str]) -> Scope:
-            return scope_of(projects, folders, home)
+    def seen(folders: Sequence[str]) -> Scope:
+        return scope_of(projects, folders, home)
 
-        anyio.run(served, desk_of(place), seen, os.getcwd(), os.dup(real))  # noqa: PTH109
-    finally:
-        os.dup2(real, 1)
-        os.close(real)
+    anyio.run(served, desk_of(place), seen, place.absolute("."), real)
 
 
 Agents = Annotated[
@@ -67,7 +64,7 @@ def install(
     from ultracontext.cli import registering
 
     place = workspace()
-    done = registering.register(place, _agents(agents), remove=remove)
+    done = registering.register(place, chosen_agents(agents), remove=remove)
     if json:
         output.write_json([one.as_row() for one in done])
         return
@@ -75,7 +72,7 @@ def install(
         output.write(f"{one.agent:<10} {one.outcome}: {one.path}")
 
 
-def _agents(text: str) -> list[str]:
+def chosen_agents(text: str) -> list[str]:
     from ultracontext.agents import known
 
     every = list(known())
