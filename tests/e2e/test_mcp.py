@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from blackbox import Home
 from mcp.shared.exceptions import MCPError
-from mcp_lab import Project, ask, client, refusal
+from mcp_lab import Project, ask, client, refusal, text_of
 
 from ultracontext.switch.handoff import tokens_of
 
@@ -62,7 +62,7 @@ async def test_every_tool_answers(home: Home) -> None:
         (resource, *_) = (await agent.list_resources()).resources
         assert (await agent.read_resource(resource.uri)).contents
         prompt = await agent.get_prompt("continue_from", {"agent": "claude"})
-        assert "please mend" in prompt.messages[0].content.text
+        assert "please mend" in text_of(prompt.messages[0].content)
     reads = [e for e in home.json("audit") if e["action"] in ("mcp-read", "mcp-write")]
     assert {e["tool"] for e in reads} >= TOOLS - {"list_contexts", "get_file_history"}
     assert all(e["contexts"] for e in reads)
@@ -79,7 +79,7 @@ async def test_answers_stay_within_their_budget(home: Home) -> None:
                 "get_context_messages",
                 {"context_id": project.session.session, "cursor": cursor, "max_tokens": 16_000},
             )
-            text = answer.content[0].text
+            text = text_of(answer.content[0])
             assert tokens_of(text) <= 16_000
             found = json.loads(text)
             said += "".join(m["text"] for m in found["messages"])
@@ -91,7 +91,7 @@ async def test_answers_stay_within_their_budget(home: Home) -> None:
         for tool in ("get_session", "handoff"):
             answer = await agent.call_tool(tool, {"max_tokens": 1000})
             assert not answer.is_error
-            assert tokens_of(answer.content[0].text) <= 1000
+            assert tokens_of(text_of(answer.content[0])) <= 1000
 
 
 async def test_errors_say_what_to_do(home: Home) -> None:
@@ -157,6 +157,8 @@ def test_stdout_is_the_protocol_alone(home: Home, tmp_path: Path, asked: str) ->
     assert process.wait(30) == 0, "it ends with its input"
     assert process.stdout.read() == b""
     assert b"NOISE" in process.stderr.read()
+    process.stdout.close()
+    process.stderr.close()
     assert sorted(one["id"] for one in answers) == [1, 2, 3]
     version = next(one for one in answers if one["id"] == 1)["result"]["protocolVersion"]
     assert version == (asked if asked != "1999-01-01" else "2025-11-25")

@@ -11,7 +11,8 @@ from typing import Any
 from blackbox import ClaudeSession, Home
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from mcp_types import ListRootsResult, Root
+from mcp_types import ListRootsResult, Root, TextContent
+from pydantic import FileUrl
 
 SECONDS = 60
 
@@ -33,8 +34,8 @@ class Project:
 def client(home: Home, folder: Path, *, roots: Path | None = None, **env: str) -> Client:
     """An agent that starts `ultracontext mcp` in a folder, with or without roots of its own."""
 
-    async def named(_context: Any) -> ListRootsResult:
-        return ListRootsResult(roots=[Root(uri=(roots or folder).as_uri())])
+    async def named(context: Any) -> ListRootsResult:
+        return ListRootsResult(roots=[Root(uri=FileUrl((roots or folder).as_uri()))])
 
     command, *arguments = home.command("mcp")
     server = StdioServerParameters(
@@ -47,19 +48,24 @@ def client(home: Home, folder: Path, *, roots: Path | None = None, **env: str) -
     )
 
 
+def text_of(content: Any) -> str:
+    assert isinstance(content, TextContent)
+    return content.text
+
+
 async def ask(agent: Client, tool: str, **arguments: Any) -> Mapping[str, Any]:
     """The JSON of a tool's answer."""
     found = await agent.call_tool(tool, arguments)
     (content,) = found.content
     assert not found.is_error, content
-    return dict(json.loads(content.text))
+    return dict(json.loads(text_of(content)))
 
 
 async def refusal(agent: Client, tool: str, **arguments: Any) -> str:
     found = await agent.call_tool(tool, arguments)
     (content,) = found.content
     assert found.is_error, content
-    return str(content.text)
+    return text_of(content)
 
 
 def remove(home: Home) -> None:

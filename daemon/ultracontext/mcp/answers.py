@@ -46,7 +46,8 @@ def answer(
             text = resources.prompted(desk, scope, client, _text(params, "name"), given)
             content = {"type": "text", "text": text}
             return {"messages": [{"role": "user", "content": content}]}
-    return None
+        case _:
+            return None
 
 
 def _called(desk: Desk, scope: Scope, client: str, params: Mapping[str, Any]) -> Json:
