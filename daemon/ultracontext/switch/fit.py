@@ -301,7 +301,9 @@ def _as_text(
             texts += _as_texts(entry, answers[entry.call_id])
         elif entry.kind in ("tool_call", "tool_result"):
             if entry.call_id in kept:
-                made.append(replace(entry, name=names.get(entry.name, entry.name)))
+                name = names.get(entry.name, entry.name)
+                lost["tool"] += entry.kind == "tool_call" and name != entry.name
+                made.append(replace(entry, name=name))
         else:
             made.append(entry)
     return [*made, *texts]
