@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import httpx
@@ -19,18 +20,20 @@ def made_key(home: Home, role: str) -> str:
     return str(home.json("keys", "create", role, "--role", role, "--space", "local")["key"])
 
 
-async def test_the_tools_over_http(tmp_path: Path) -> None:
-    import subprocess
-
-    home = Home(tmp_path)
-    project = Project(home, "app", ["please mend retry_count", "it is mended"])
-    assert home.run("daemon", "run", "--once").returncode == 0
-    reader, writer = made_key(home, "read"), made_key(home, "write")
-    server = subprocess.Popen(
+def served(home: Home) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
         home.command("serve", "--port", "0", "--json"), env=home.env, cwd=home.folder,
         start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
+
+
+async def test_the_tools_over_http(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    project = Project(home, "app", ["please mend retry_count", "it is mended"])
+    assert home.run("daemon", "run", "--once").returncode == 0
+    reader, writer = made_key(home, "read"), made_key(home, "write")
+    server = served(home)
     assert server.stdout is not None
     try:
         url = json.loads(server.stdout.readline())["url"] + "/mcp"
