@@ -6,7 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from blackbox import Home, kill
 from mcp import Client
@@ -40,7 +40,7 @@ async def test_the_tools_over_http(tmp_path: Path) -> None:
         for key, writes in ((reader, False), (writer, True)):
             headers = {"Authorization": f"Bearer {key}"}
             async with (
-                httpx.AsyncClient(headers=headers, timeout=60) as http,
+                httpx2.AsyncClient(headers=headers, timeout=60) as http,
                 Client(streamable_http_client(url, http_client=http)) as agent,
             ):
                 names = {tool.name for tool in (await agent.list_tools()).tools}
