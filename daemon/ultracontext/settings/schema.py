@@ -101,10 +101,19 @@ class RemoteSettings:
 class McpSettings:
     """What agents may read of each other."""
 
-    projects: str = "current"
+    projects: tuple[str, ...] = ("current",)
+    """`current`: a client sees the project that it works in; `all`; or globs of folders."""
+    allow_switch: bool = False
+    """Whether an agent may continue a session in another one by itself."""
 
     def check(self) -> None:
-        pass
+        if not self.projects:
+            raise SettingsError("mcp.projects is empty", hint='Use "current", "all" or globs')
+        for one in self.projects:
+            if one not in ("current", "all") and not one.startswith(("/", "~", "*")):
+                raise SettingsError(
+                    f"mcp.projects: {one!r} is no folder", hint="Begin a glob with /, ~ or *"
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
