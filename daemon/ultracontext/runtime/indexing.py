@@ -7,6 +7,7 @@ to nothing, and says how many sessions it is behind.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +23,12 @@ log = get_logger(__name__)
 
 WHOLE_SECONDS = 60.0
 """How often all sessions are compared: what other programs wrote is told by nobody."""
+WHOLE_SHARE = 100.0
+"""Such a look is worth at most a hundredth of the time."""
+QUIET_SECONDS = 1.0
+"""Nothing was committed for so long: the index need not hold back."""
+LIVE_SHARE = 10.0
+"""While commits come, the index takes at most a tenth of the time."""
 PATIENCE_SECONDS = 5.0
 LOOK_SECONDS = 0.05
 MOST_NEWS = 64
@@ -38,6 +45,12 @@ class Indexing:
         self._redactor = redactor
         self._busy = busy
         self._news: set[str] = set()
+        self._told_at = 0.0
+        self._missed = False
+        """Whether news were let go: the look at all sessions is due."""
+        self._level: int | None = None
+        """The store's pulse before the last look at all sessions that came to its end."""
+        self._whole_took = 0.0
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._filler: Filler | None = None
@@ -47,6 +60,7 @@ class Indexing:
         """Sessions that grew; called after their commit, from any thread."""
         with self._lock:
             self._news |= contexts
+            self._told_at = time.monotonic()
         self._wake.set()
 
     def state(self) -> dict[str, Any]:
@@ -76,6 +90,7 @@ class Indexing:
 
     def _work(self, stop: threading.Event) -> None:
         index = Index(self._path, write=True)
+        self._level = None
         try:
             self._filler = Filler(index, self._space, self._redactor)
             while not stop.is_set():
@@ -87,17 +102,25 @@ class Indexing:
             index.close()
 
     def _whole(self, filler: Filler, stop: threading.Event) -> None:
+        """Compares all sessions, unless nothing was written since the last time."""
+        self._missed, began = False, time.monotonic()
+        pulse = self._space.pulse()
+        if pulse is not None and pulse == self._level:
+            return
+        self._level = None
+        looked = False
         for _ in filler.catch_up(stop=stop.is_set, wait=lambda: self._give_way(stop)):
             if stop.is_set():
                 return
             self._take_news(filler, stop)
+            looked = True
+        self._level = pulse
+        self._whole_took = 0.0 if looked else time.monotonic() - began
 
     def _live(self, filler: Filler, stop: threading.Event) -> None:
-        """News as they come, for `WHOLE_SECONDS`."""
-        import time
-
-        until = time.monotonic() + WHOLE_SECONDS
-        while not stop.is_set() and (left := until - time.monotonic()) > 0:
+        """News as they come, until the next look at all sessions is due."""
+        until = time.monotonic() + max(WHOLE_SECONDS, self._whole_took * WHOLE_SHARE)
+        while not (stop.is_set() or self._missed) and (left := until - time.monotonic()) > 0:
             self._wake.wait(min(left, 1.0))
             self._take_news(filler, stop)
 
@@ -106,11 +129,19 @@ class Indexing:
             self._wake.clear()
             news, self._news = self._news, set()
         if len(news) > MOST_NEWS and self._busy():
-            return  # a backfill; the next look at all sessions finds them
+            self._missed = True  # a backfill or a burst: the look at all sessions finds them
+            return
         for context_id in news:
             if stop.is_set():
                 return
+            began = time.monotonic()
             filler.update(context_id)
+            self._rest(time.monotonic() - began, stop)
+
+    def _rest(self, worked: float, stop: threading.Event) -> None:
+        """Leaves the machine to capture while that has something to do."""
+        if time.monotonic() - self._told_at < QUIET_SECONDS:
+            stop.wait(min(worked * (LIVE_SHARE - 1), 1.0))
 
     def _give_way(self, stop: threading.Event) -> None:
         while self._busy() and not stop.is_set():

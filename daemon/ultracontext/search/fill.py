@@ -110,12 +110,20 @@ class Filler:
             db.executemany("UPDATE docs SET dead = 1 WHERE id = ?", [(n,) for n in gone])
             db.executemany("UPDATE docs SET place = ? WHERE id = ?", moved)
             self._insert(db, here, new[:STEP])
+            if len(new) <= STEP:
+                self._stamp(db, row, here)
+                return len(new)
         for start in range(STEP, len(new), STEP):
             with self.index.writing() as db:
                 self._insert(db, here, new[start : start + STEP])
         with self.index.writing() as db:
-            db.execute("UPDATE contexts SET stamp = ? WHERE ref = ?", (stamp_of(row), here.ref))
+            self._stamp(db, row, here)
         return len(new)
+
+    @staticmethod
+    def _stamp(db: sqlite3.Connection, row: ContextRow, here: IndexedContext) -> None:
+        """The session is indexed as it is in this row."""
+        db.execute("UPDATE contexts SET stamp = ? WHERE ref = ?", (stamp_of(row), here.ref))
 
     def _enter(
         self, db: sqlite3.Connection, row: ContextRow, known: IndexedContext | None
