@@ -16,6 +16,7 @@ from typing import Any
 from ultracontext.errors import StoreError, UltraContextError
 from ultracontext.logs import get_logger
 from ultracontext.redaction import Redactor
+from ultracontext.runtime.memory import give_back_memory
 from ultracontext.search import Filler, Index
 from ultracontext.store.base import SpaceStore
 
@@ -116,6 +117,8 @@ class Indexing:
             looked = True
         self._level = pulse
         self._whole_took = 0.0 if looked else time.monotonic() - began
+        filler.rest()
+        give_back_memory()
 
     def _live(self, filler: Filler, stop: threading.Event) -> None:
         """News as they come, until the next look at all sessions is due."""
