@@ -113,10 +113,14 @@ class RetentionSettings:
 
     days: int = 0
     """0: for ever."""
+    disk_mb: int = 0
+    """Room on disk that the store may take, in MB (1,000,000 bytes); 0: whatever it needs."""
 
     def check(self) -> None:
         if self.days < 0:
             raise SettingsError("retention.days is negative", hint="0 keeps everything")
+        if self.disk_mb < 0:
+            raise SettingsError("retention.disk_mb is negative", hint="0 sets no limit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
