@@ -61,7 +61,9 @@ class Filler:
         rows = self._space.contexts(limit=0, children=True)
         known = {row.context_id for row in rows}
         stamps = dict(self.index.rows("SELECT context_id, stamp FROM contexts"))
-        late = [row.context_id for row in rows if stamps.get(row.context_id) != stamp_of(row)]
+        late: list[str] = [
+            row.context_id for row in rows if stamps.get(row.context_id) != stamp_of(row)
+        ]
         del rows
         self._drop(name for name in stamps if name not in known)
         return late
