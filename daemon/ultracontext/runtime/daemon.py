@@ -334,8 +334,15 @@ class Daemon:
             pause=engine.pause,
             go_on=engine.resume,
             sweep=engine.request_sweep,
+            forget=self._forget,
             stop=self._stop,
         )
+
+    def _forget(self, contexts: list[str]) -> bool:
+        """Capture learns of the tombstones by a sweep: it counts what it leaves out, and remembers
+        in which files it stands."""
+        self._line.engine.request_sweep()
+        return self._indexing.forget(contexts)
 
     def _sessions(self, limit: int) -> list[dict[str, Any]]:
         space, redactor = self._line.space, self._line.redactor

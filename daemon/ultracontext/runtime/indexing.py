@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,16 @@ LIVE_SHARE = 10.0
 PATIENCE_SECONDS = 5.0
 LOOK_SECONDS = 0.05
 MOST_NEWS = 64
+FORGET_SECONDS = 10.0
+"""How long a person who forgets a session waits for the index."""
+
+
+@dataclass(slots=True)
+class _Wiped:
+    """Sessions that were wiped, and somebody who waits until no trace of them is left."""
+
+    contexts: list[str]
+    gone: threading.Event = field(default_factory=threading.Event)
 
 
 class Indexing:
@@ -46,12 +57,16 @@ class Indexing:
         self._redactor = redactor
         self._busy = busy
         self._news: set[str] = set()
+<<<<<<< HEAD
         self._told_at = 0.0
         self._missed = False
         """Whether news were let go: the look at all sessions is due."""
         self._level: int | None = None
         """The store's pulse before the last look at all sessions that came to its end."""
         self._whole_took = 0.0
+=======
+        self._wiped: list[_Wiped] = []
+>>>>>>> 2a4d8948951ba51a850cb7405a4c60df8ba8f621
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._filler: Filler | None = None
@@ -63,6 +78,15 @@ class Indexing:
             self._news |= contexts
             self._told_at = time.monotonic()
         self._wake.set()
+
+    def forget(self, contexts: list[str]) -> bool:
+        """Takes wiped sessions out of the index, from any thread; whether that was done within
+        `FORGET_SECONDS`. It is done later otherwise."""
+        wiped = _Wiped(contexts)
+        with self._lock:
+            self._wiped.append(wiped)
+        self._wake.set()
+        return wiped.gone.wait(FORGET_SECONDS)
 
     def state(self) -> dict[str, Any]:
         """For `status`: `{"messages", "sessions", "behind", "bytes"}`; empty before the start."""
@@ -128,9 +152,11 @@ class Indexing:
             self._take_news(filler, stop)
 
     def _take_news(self, filler: Filler, stop: threading.Event) -> None:
+        self._take_out(filler, stop)
         with self._lock:
-            self._wake.clear()
             news, self._news = self._news, set()
+            if not self._wiped:
+                self._wake.clear()
         if len(news) > MOST_NEWS and self._busy():
             self._missed = True  # a backfill or a burst: the look at all sessions finds them
             return
@@ -145,6 +171,20 @@ class Indexing:
         """Leaves the machine to capture while that has something to do."""
         if time.monotonic() - self._told_at < QUIET_SECONDS:
             stop.wait(min(worked * (LIVE_SHARE - 1), 1.0))
+
+    def _take_out(self, filler: Filler, stop: threading.Event) -> None:
+        """Wiped sessions first. They stay on the list until their bytes are gone."""
+        while not stop.is_set() and self._wiped:
+            wiped = self._wiped[0]
+            again = filler.forget(wiped.contexts)
+            with self._lock:
+                self._news |= set(again)
+            if not filler.index.settle():
+                stop.wait(LOOK_SECONDS)  # a reader; what it sees ends soon
+                return
+            with self._lock:
+                self._wiped.remove(wiped)
+            wiped.gone.set()
 
     def _give_way(self, stop: threading.Event) -> None:
         while self._busy() and not stop.is_set():

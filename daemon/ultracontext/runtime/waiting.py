@@ -100,6 +100,7 @@ class Waiting:
             pause=_refused,
             go_on=_refused,
             sweep=self._wanted.set,
+            forget=lambda _contexts: False,
             stop=self._stop,
         )
 

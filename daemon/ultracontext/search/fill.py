@@ -83,18 +83,19 @@ class Filler:
         self._open.clear()
         self.index.rows("PRAGMA shrink_memory")
 
-    def forget(self, context_ids: Iterable[str]) -> None:
-        """Leaves no trace of wiped sessions."""
-        self._drop(context_ids)
-
-    def _drop(self, context_ids: Iterable[str]) -> None:
+    def forget(self, context_ids: Iterable[str]) -> list[str]:
+        """Leaves no trace of wiped sessions. Sessions that lay beside them are out of the index
+        until they are filled again by `update`: their ids."""
         names = list(context_ids)
         for name in names:
             self._open.pop(name, None)
-        if not names:
-            return
-        for name in self.index.drop(names):
+        again = self.index.drop(names) if names else []
+        for name in again:
             self._open.pop(name, None)
+        return again
+
+    def _drop(self, context_ids: Iterable[str]) -> None:
+        for name in self.forget(context_ids):
             self.update(name)
 
     def _session(self, context_id: str) -> OpenSession:

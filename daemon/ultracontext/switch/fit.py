@@ -193,7 +193,13 @@ def _pending(turns: list[Turn], wish: Wish, told: list[str]) -> tuple[list[Turn]
     if any(entry.images for entry in waiting) or len(text) > LONGEST_PENDING:
         told.append("the last prompt was not answered, and is too large for a command: ask again")
         return turns, None
-    return kept, text
+    return kept, _no_option(text)
+
+
+def _no_option(prompt: str) -> str:
+    """A prompt that no program takes for one of its options (`--help`, or one that lifts limits):
+    not every agent has another way to say so."""
+    return f" {prompt}" if prompt.startswith("-") else prompt
 
 
 def _chosen(turns: list[Turn], wish: Wish, told: list[str]) -> list[Turn]:

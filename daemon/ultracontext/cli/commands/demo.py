@@ -60,7 +60,8 @@ def demo(
     """Plays recorded samples into a temporary home: in the dashboard, or as text."""
     if not 0 <= pause <= 60:
         raise UsageError("--pause is between 0 and 60 seconds", hint="Write it like --pause 0.3")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # cleans up as Ctrl-C does
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)  # cleans up as Ctrl-C does
     with _temporary_home(keep) as home:
         place = Workspace(env=_environment(home), home=home)
         key = made_up_key()
