@@ -9,13 +9,8 @@ from ultracontext.capture.rules import Rules, Verdict
 from ultracontext.store.base import SpaceStore
 
 HINT = (
-<<<<<<< HEAD
-    "They stay in the store: take the rule back to capture them further,"
-    " or wipe them by `ultracontext forget ID` or `forget --project DIR`"
-=======
     "They stay in the store: `ultracontext forget ID` wipes one; take the rule back to capture"
     " them further"
->>>>>>> 2a4d8948951ba51a850cb7405a4c60df8ba8f621
 )
 
 

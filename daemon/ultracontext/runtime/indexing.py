@@ -57,16 +57,13 @@ class Indexing:
         self._redactor = redactor
         self._busy = busy
         self._news: set[str] = set()
-<<<<<<< HEAD
         self._told_at = 0.0
         self._missed = False
         """Whether news were let go: the look at all sessions is due."""
         self._level: int | None = None
         """The store's pulse before the last look at all sessions that came to its end."""
         self._whole_took = 0.0
-=======
         self._wiped: list[_Wiped] = []
->>>>>>> 2a4d8948951ba51a850cb7405a4c60df8ba8f621
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._filler: Filler | None = None
@@ -179,6 +176,7 @@ class Indexing:
             again = filler.forget(wiped.contexts)
             with self._lock:
                 self._news |= set(again)
+                self._level = None
             if not filler.index.settle():
                 stop.wait(LOOK_SECONDS)  # a reader; what it sees ends soon
                 return
