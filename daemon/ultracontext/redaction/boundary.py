@@ -7,8 +7,9 @@ sure does not pass: RedactionError.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -135,13 +136,17 @@ class Redactor:
             digest=self.scanner.fingerprints.record(raw.data, raw.companions),
         )
 
-    def _each(self, raws: Sequence[RawRecord]) -> list[MaskedRecord]:
+    def _each(
+        self, raws: Sequence[RawRecord], one_of: Callable[[RawRecord], MaskedRecord] | None = None
+    ) -> list[MaskedRecord]:
+        """The records as if each were the only one; by `one_of` where something shows."""
+        mask = one_of or self.redact_any
         one_by_one = self._own_rules or not self.scanner.rules
         if one_by_one or len(raws) < 2 or self.passes(raws[0].source):
-            return [self.redact_any(raw) for raw in raws]
+            return [mask(raw) for raw in raws]
         plain = plain_ones(raws, self.scanner, self._known, self._names)
         return [
-            self.redact_any(raw) if one is None else self._as_plain(raw, *one)
+            mask(raw) if one is None else self._as_plain(raw, *one)
             for raw, one in zip(raws, plain, strict=True)
         ]
 
@@ -203,16 +208,19 @@ class Redactor:
     def _followed(
         self, raws: Sequence[RawRecord], frame: Frame | None, *, whole: bool
     ) -> Iterator[tuple[RawRecord, MaskedRecord]]:
-        natives = [self._said(raw) for raw in raws]
-        starts = [raw.start for raw in raws]
         off = [kind for kind in FRAMES if kind not in self.scanner.frames]
-        after, changed = follow(natives, starts, frame, self.scanner.mark, off)
+        after, changed = follow(raws, self._said, frame, self.scanner.mark, off)
+        rest = [raw for number, raw in enumerate(raws) if number not in changed]
+        alone = partial(self._alone, whole=whole)
+        plain = iter([alone(raw) for raw in rest] if whole else self._each(rest, alone))
         for number, raw in enumerate(raws):
             if number not in changed:
-                record = self._alone(raw, whole=whole)
-                yield raw, mint(**fields_of(record) | {"frame": after[number]})
+                record = next(plain)
+                if after[number] is not None:
+                    record = mint(**fields_of(record) | {"frame": after[number]})
+                yield raw, record
                 continue
-            edited = msgspec.structs.replace(raw, data=_written(natives[number]))
+            edited = msgspec.structs.replace(raw, data=_written(changed[number]))
             record = self._alone(edited, whole=whole)
             masks = Counter(record.masks)
             masks.update(FRAMED)

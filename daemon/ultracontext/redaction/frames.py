@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from ultracontext.model import RawRecord
 from ultracontext.redaction import looks
 
 MOST_LINES = 200
@@ -152,7 +153,7 @@ Mark = Callable[[str, bytes], str]
 """Kind and secret to the text that stands for it."""
 
 
-_BEGUN = re.compile(rb"(?:-|P(?:u(?:T(?:TY?)?)?)?|PuTTY-[A-Za-z0-9-]*)(?:\"|$)")
+_BEGUN = re.compile(rb"P(?:uTTY-|(?:u(?:T(?:TY?)?)?)?(?:\"|$))")
 
 
 def may_open(data: bytes) -> bool:
@@ -162,34 +163,45 @@ def may_open(data: bytes) -> bool:
 
 def may_begin(data: bytes) -> bool:
     """The same, of a header that the end of a text cuts."""
-    return may_open(data) or _BEGUN.search(data) is not None
+    if may_open(data) or b'-"' in data or data.endswith((b"-", b"-\n")):
+        return True
+    return _BEGUN.search(data) is not None
 
 
 def follow(
-    natives: Sequence[Any],
-    starts: Sequence[int],
+    raws: Sequence[RawRecord],
+    said: Callable[[RawRecord], Any],
     frame: Frame | None,
     mark: Mark,
     off: Collection[str] = (),
-) -> tuple[list[Frame | None], set[int]]:
-    """Masks in place what frames hold in records that follow each other.
+) -> tuple[list[Frame | None], dict[int, Any]]:
+    """Masks what frames hold in records that follow each other.
 
-    `natives` are parsed records (an opaque one: a list of its text; None: one that says nothing),
-    `starts` where they begin; kinds in `off` are left alone. Returns the frame after each, and
-    which ones changed.
+    `said` parses one (an opaque one: a list of its text; None: one that says nothing); it is not
+    asked for those that no frame can touch. Kinds in `off` are left alone. Returns the frame after
+    each, and the records that changed, by number.
     """
     work = _Work(frame, off)
+    natives: dict[int, Any] = {}
     after: list[tuple[_Open, Frame] | None] = []
-    for number, native in enumerate(natives):
+    for number, raw in enumerate(raws):
+        heard = work.now is not None or _may_matter(raw.data)
+        native = said(raw) if heard else None
         if native is not None:
-            work.record(number, starts[number], native)
+            natives[number] = native
+            work.record(number, raw.start, native)
         after.append(None if work.now is None else (work.now, work.now.frame))
     changed = work.finish(mark)
     frames = [
         None if one is None else msgspec.structs.replace(one[1], mask=one[0].frame.mask)
         for one in after
     ]
-    return frames, changed
+    return frames, {number: natives[number] for number in changed}
+
+
+def _may_matter(data: bytes) -> bool:
+    """Whether a record may change which frame is open, when none is."""
+    return b"---- B" in data or may_begin(data)
 
 
 class _Work:

@@ -27,6 +27,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from ultracontext.errors import RedactionError
+from ultracontext.redaction.heads import leads
 
 TABLES = Path(__file__).parent / "tables"
 
@@ -99,6 +100,8 @@ class Rule:
     anchors: tuple[bytes, ...]
     regex: re.Pattern[bytes]
     probe: bytes
+    leads: tuple[int, ...]
+    """How far before an anchor a match of the probe begins; empty when that is not known."""
     group: int | str
     named: bool
     """Whether a match has a group `name`."""
@@ -197,13 +200,18 @@ def _rule(row: dict[str, str]) -> Rule:
     if not anchors or (ignore_case and any(a != a.lower() for a in anchors)):
         raise ValueError(f"rule {row['name']} has no usable anchor")
     guarded = ("" if "n" in flags else LEFT_GUARD) + body + ("" if "o" in flags else _right(body))
+    regex = re.compile(guarded.encode(), re.IGNORECASE if ignore_case else 0)
+    probe = _probe(row["probe"] or row["pattern"], bool(row["probe"]))
     return Rule(
         name=row["name"],
         provider=row["provider"],
         flags=row["flags"],
         anchors=anchors,
-        regex=re.compile(guarded.encode(), re.IGNORECASE if ignore_case else 0),
-        probe=_probe(row["probe"] or row["pattern"], bool(row["probe"])).encode(),
+        regex=regex,
+        probe=probe.encode(),
+        leads=leads(
+            probe.lower() if ignore_case else probe, [anchor.decode() for anchor in anchors]
+        ),
         group="v" if "(?P<v>" in body else 1 if "1" in flags else 0,
         named="(?P<name>" in body,
         certain="c" in flags,

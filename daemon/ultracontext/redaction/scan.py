@@ -19,7 +19,7 @@ from ultracontext.redaction.custom import Custom
 from ultracontext.redaction.engine import BASE64, Engine
 from ultracontext.redaction.fingerprint import Fingerprinter
 from ultracontext.redaction.rules import Rule
-from ultracontext.redaction.views import Back, all_views, base64_views
+from ultracontext.redaction.views import Back, all_views, base64_views, has_views
 
 SEPARATOR = GAP.decode()
 ROUNDS = 8
@@ -101,6 +101,37 @@ class Scanner:
         if self.custom is not None and self.custom.allowed:
             spans = [span for span in spans if span.value not in self.custom.allowed]
         return merged(spans)
+
+    def showing(self, texts: Sequence[str]) -> set[int]:
+        """The places of the texts in which `mask` would find something.
+
+        All in one scan, and the other readings of those that have any in a second one.
+        """
+        bodies = [encoded(text) for text in texts]
+        found = self._places(bodies)
+        owners: list[int] = []
+        views: list[bytes] = []
+        for place, body in enumerate(bodies):
+            if place not in found and has_views(body):
+                own = [view for view, _ in all_views(body)]
+                views += own
+                owners += [place] * len(own)
+        if views:
+            found |= {owners[place] for place in self._places(views)}
+        return found
+
+    def _places(self, bodies: Sequence[bytes]) -> set[int]:
+        spans = self._find_in(GAP.join(bodies))
+        if not spans:
+            return set()
+        starts = [0, *accumulate(len(body) + len(GAP) for body in bodies)]
+        return {
+            place
+            for span in spans
+            for place in range(
+                bisect_right(starts, span.start) - 1, bisect_right(starts, span.end - 1)
+            )
+        }
 
     def _find_in(self, data: bytes) -> list[Span]:
         candidates = self.engine.candidates(data)

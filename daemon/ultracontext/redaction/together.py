@@ -7,14 +7,13 @@ as for a slice of a file, beside its bytes.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ultracontext.model import RawRecord
 from ultracontext.redaction.joined import joins
 from ultracontext.redaction.parse import load_quickly, surely_exact, without_bom
-from ultracontext.redaction.scan import SEPARATOR, Scanner, encoded
+from ultracontext.redaction.scan import Scanner
 from ultracontext.redaction.walk import Found, Names, collect
 
 GROUP_BYTES = 1 << 20
@@ -67,8 +66,8 @@ def _plain(
         if found.lists:
             texts += _cut_over(found.lists)
         owners += [number] * (len(texts) - len(owners))
-    for number in _showing(texts, owners, scanner):
-        out[number] = None
+    for place in scanner.showing(texts):
+        out[owners[place]] = None
     return out
 
 
@@ -96,25 +95,3 @@ def _cut_over(lists: Sequence[list[Any]]) -> list[str]:
     return [
         b"".join(part.body for part in chain).decode("utf-8", "surrogatepass") for chain in chains
     ]
-
-
-def _showing(texts: Sequence[str], owners: Sequence[int], scanner: Scanner) -> set[int]:
-    """The owners of texts in which there is a find."""
-    if not texts:
-        return set()
-    spans = scanner.find(SEPARATOR.join(texts))
-    if not spans:
-        return set()
-    gap, starts, place = len(SEPARATOR), [], 0
-    for text in texts:
-        starts.append(place)
-        place += len(encoded(text)) + gap
-    return {
-        owner
-        for span in spans
-        for owner in owners[_text_at(starts, span.start) : _text_at(starts, span.end - 1) + 1]
-    }
-
-
-def _text_at(starts: Sequence[int], place: int) -> int:
-    return bisect_right(starts, place) - 1

@@ -70,6 +70,11 @@ def all_views(data: bytes) -> Iterator[View]:
         yield percent
 
 
+def has_views(data: bytes) -> bool:
+    """Whether `all_views` may have any."""
+    return b"\\" in data or b"%" in data or b"\x1b" in data
+
+
 def _coloured(data: bytes, back: Back) -> Iterator[View]:
     bare = colour_view(data)
     if bare is not None:
