@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from hashlib import blake2b
 from functools import partial
+from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
 from typing import Any
