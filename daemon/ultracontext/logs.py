@@ -93,6 +93,12 @@ def configure(
     adopt_if_loaded()
 
 
+def set_level(level: str) -> None:
+    """Changes how much is written; where to stays."""
+    global _level  # one logging configuration a process
+    _level = LEVELS[level]
+
+
 def adopt() -> None:
     """Takes over the loggers of modules that use structlog directly; it would print to stdout."""
     _structlog()

@@ -29,7 +29,7 @@ from ultracontext_dashboard.library import Entry, Reading, by_age
 from ultracontext_dashboard.main import shell_words
 from ultracontext_dashboard.process import run_json
 from ultracontext_dashboard.text import one_line
-from ultracontext_dashboard.themes import DARK, LIGHT
+from ultracontext_dashboard.themes import DARK, LIGHT, chosen
 
 MOST_SESSIONS = 1000
 REPAINT_SECONDS = 0.1
@@ -100,15 +100,11 @@ class Dashboard(App[int]):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """For Textual's own themes, which do not know ours."""
-        return {
-            "muted": "ansi_bright_black",
-            "row": "$primary-muted",
-            "row-focus": "$primary-muted",
-        }
+        return dict((DARK if self.current_theme.dark else LIGHT).variables)
 
     # ---- life --------------------------------------------------------------------------------
     def on_mount(self) -> None:
-        self.theme = "ultracontext-dark"
+        self.theme = chosen(self.at.env)
         from ultracontext_dashboard.screens.home import Home
 
         self.push(Home())
@@ -307,12 +303,14 @@ class Dashboard(App[int]):
 
         self.run_worker(work(), exit_on_error=False)
 
-    def launch(self, line: str) -> None:
-        """Steps aside for a program in this terminal, and comes back."""
+    def launch(self, line: str) -> int:
+        """Steps aside for a program in this terminal, and comes back with its exit code. Raises
+        SuspendNotSupported where there is no terminal to lend."""
         with self.suspend():
-            subprocess.run(shell_words(line), check=False, env=dict(self.at.env))  # noqa: S603
+            done = subprocess.run(shell_words(line), check=False, env=dict(self.at.env))  # noqa: S603
         self.refresh(layout=True)
         self._all_dirty = True
+        return done.returncode
 
     def push(self, screen: Screen[Any]) -> None:
         """Opens a screen above this one."""

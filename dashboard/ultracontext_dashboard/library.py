@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -178,8 +179,12 @@ def by_age(row: Mapping[str, Any], now: datetime) -> Doing:
 
 def moment(text: object) -> datetime | None:
     """A time of the list as an aware datetime."""
-    if not isinstance(text, str) or not text:
-        return None
+    return _moment(text) if isinstance(text, str) and text else None
+
+
+@lru_cache(maxsize=8192)
+def _moment(text: str) -> datetime | None:
+    """The list asks for the same times at each repaint."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:

@@ -68,6 +68,12 @@ def fit(text: str, width: int, *, right: bool = False) -> str:
     return blank + text if right else text + blank
 
 
+def tilde(path: object, home: object) -> str:
+    """A path as a person writes it: `~/uc/store.db`."""
+    text, base = str(path), str(home).rstrip("/")
+    return f"~{text[len(base) :]}" if base and f"{text}/".startswith(f"{base}/") else text
+
+
 def keep_end(text: str, width: int) -> str:
     """The end of a path in at most `width` cells."""
     if cell_len(text) <= width:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from textual.theme import Theme
+
+THEME = "ULTRACONTEXT_THEME"
+"""`light` or `dark`; without it, what the terminal tells by `COLORFGBG`."""
+WHITES = ("7", "15")
 
 DARK = Theme(
     name="ultracontext-dark",
@@ -34,3 +40,12 @@ LIGHT = Theme(
     dark=False,
     variables={"muted": "#5d6570", "row": "#dfe7f0", "row-focus": "#cbdcee"},
 )
+
+
+def chosen(env: Mapping[str, str]) -> str:
+    """The theme to begin with: as set, or as the terminal says; dark where nothing is known."""
+    wanted = env.get(THEME, "").strip().lower()
+    if wanted in ("light", "dark"):
+        return f"ultracontext-{wanted}"
+    background = env.get("COLORFGBG", "").rpartition(";")[2]
+    return LIGHT.name if background in WHITES else DARK.name

@@ -61,10 +61,10 @@ def count_text(count: float) -> str:
 
 
 def spark(bars: Sequence[int]) -> str:
-    """One cell a bar; all low when nothing happened."""
+    """One cell a bar; blank when nothing happened."""
     most = max(bars, default=0)
     if not most:
-        return BARS[0] * len(bars)
+        return " " * len(bars)
     return "".join(BARS[0 if not bar else 1 + (len(BARS) - 2) * bar // most] for bar in bars)
 
 

@@ -181,6 +181,8 @@ def test_what_comes_in_another_order_is_missed() -> None:
 def test_losses_are_told_by_kind() -> None:
     told = Entry(kind="assistant", text='[called Bash] {"command": "ls -l"}\nnote.txt')
     assert measure(TALK, TALK, [*SENT[:2], told, SENT[4]]).lost == {"tool": 1}
+    other = Entry(kind="tool_call", text="exec\nls -l", name="exec", call_id="1")
+    assert measure(TALK, TALK, [*SENT[:2], other, *SENT[3:]]).lost == {"tool": 1}
     saved = Entry(kind="user", text="\u200bwhat is it")
     assert measure(TALK, TALK, [saved, *SENT[1:]]).lost == {"text_safety": 1}
     thought = [*TALK, said("reasoning", "hm")]

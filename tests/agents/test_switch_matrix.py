@@ -49,7 +49,7 @@ def check(matrix: Matrix, cell: Cell) -> None:
     kinds = Counter(entry.kind for entry in outcome.history)
     told = {loss["kind"]: loss["count"] for loss in switched["losses"]}
     assert switched["tool_calls"] == came.calls
-    assert kinds["tool_call"] == kinds["tool_result"] == came.calls - told.get("tool", 0)
+    assert kinds["tool_call"] == kinds["tool_result"] >= came.calls - told.get("tool", 0)
     called = [entry.call_id for entry in outcome.history if entry.kind == "tool_call"]
     answered = [entry.call_id for entry in outcome.history if entry.kind == "tool_result"]
     assert called == answered

@@ -113,12 +113,18 @@ def idle(files: int, seconds: float) -> dict[str, float]:
                 if time.perf_counter() - started > 120:
                     break
             caught_up = time.perf_counter() - started
+            while client.get("/status")["index"].get("behind") != 0:
+                time.sleep(1.0)
+                if time.perf_counter() - started > 300:
+                    break
+            indexed = time.perf_counter() - started
             time.sleep(60 if seconds > 20 else 5)
             before = stat_of(process.pid)
             time.sleep(seconds)
             after = stat_of(process.pid)
             return {
                 "files": files, "caught_up_s": round(caught_up, 1),
+                "indexed_s": round(indexed, 1),
                 "cpu_percent": round((after["cpu"] - before["cpu"]) / seconds * 100, 3),
                 "wakeups_per_s": round((after["switches"] - before["switches"]) / seconds, 1),
                 "rss_mb": round(after["rss_mb"], 1), "fds": after["fds"],

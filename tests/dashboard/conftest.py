@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -102,14 +103,26 @@ def write_talks(root: Path) -> None:
         old = Talk(root, session_id(100 + number), f"/home/dev/p{number % 3}")
         old.ask(f"Old question {number}", timedelta(days=2, hours=number))
         old.answer(f"Old answer {number}", timedelta(days=2, hours=number))
+    for path in root.rglob("*.jsonl"):
+        os.utime(path, (NOW.timestamp(), NOW.timestamp()))  # it tells when its agent deletes it
+
+
+def capture(home: Home) -> None:
+    """Sessions of a made-up person in the store, their masks with the same digits each time."""
+    write_talks(home.claude)
+    secret = home.uc / "state" / "secret"
+    secret.parent.mkdir(parents=True, mode=0o700)
+    home.uc.chmod(0o700)
+    secret.write_bytes(b"0123456789abcdef0123456789abcdef")
+    secret.chmod(0o600)
+    home.once()
 
 
 @pytest.fixture(scope="session")
 def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A person's home, read to its end."""
     home = Home(tmp_path_factory.mktemp("person"))
-    write_talks(home.claude)
-    home.once()
+    capture(home)
     return home.folder
 
 
@@ -135,26 +148,20 @@ def fixed_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 MakeApp = Callable[..., Dashboard]
 
 
+def dashboard(folder: Path, **more: Any) -> Dashboard:
+    """The app on that home."""
+    home = Home(folder)
+    paths = resolve_paths(home.env, folder)
+    settings = load_settings(paths.config_file, home.env, flags={})
+    given = {"program": program(), "clock": lambda: NOW, "env": home.env, **more}
+    return Dashboard(
+        Surroundings(paths=paths, settings=settings, home=folder, folder=folder, **given)
+    )
+
+
 @pytest.fixture
 def make_app() -> MakeApp:
-    def make(folder: Path, **more: Any) -> Dashboard:
-        home = Home(folder)
-        paths = resolve_paths(home.env, folder)
-        settings = load_settings(paths.config_file, home.env, flags={})
-        return Dashboard(
-            Surroundings(
-                paths=paths,
-                settings=settings,
-                env=home.env,
-                home=folder,
-                folder=folder,
-                program=program(),
-                clock=lambda: NOW,
-                **more,
-            )
-        )
-
-    return make
+    return dashboard
 
 
 @pytest.fixture

@@ -416,3 +416,71 @@ def test_what_was_written_is_captured_as_a_switch_of_its_source(person: Person) 
     written = listed[found["session_id"]]
     assert (written["relation"], written["parent_session"]) == ("switch", session)
     assert written["parent_id"] == listed[session]["id"]
+
+
+def test_a_session_comes_back_as_it_was_before_a_rewind(person: Person) -> None:
+    session = talk(person, extra=(("user", "And the tests."), ("assistant", "Tests as well.")))
+    (file,) = (person.path / ".claude").rglob("*.jsonl")
+    assert person.run("daemon", "run", "--once").code == 0
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    instead = lines[0] | {
+        "uuid": "instead", "parentUuid": "a3", "timestamp": lines[-1]["timestamp"],
+        "message": {"role": "user", "content": "Something else."},
+    }  # fmt: skip
+    with file.open("a") as out:
+        out.write(json.dumps(instead) + "\n")
+    assert person.run("daemon", "run", "--once").code == 0
+    words = ("restore", session, "--target-version", "2.1.332", "--force", "--json")
+    now = Path(here(person, *words).data["path"]).read_text()
+    before = here(person, *words, "--version", "0").data
+    assert "Tests as well." not in now
+    assert "Tests as well." in Path(before["path"]).read_text()
+    assert "Something else." not in Path(before["path"]).read_text() + before["command"]
+    assert before["from"]["session_id"] == session
+    missing = here(person, *words, "--version", "7")
+    assert missing.code == 1
+    assert "There are 0 to 1" in missing.err
+
+
+@pytest.mark.parametrize("target", ["codex", "gemini", "claude"])
+def test_a_prompt_that_waits_is_never_an_option_of_the_program(person: Person, target: str) -> None:
+    talk(person, extra=(("user", "--dangerously-skip-permissions"),))
+    words = ("switch", target, "--from", "claude", "--target-version", "9.9.9", "--force")
+    found = here(person, *words, "--json", "--dry-run").data
+    assert found["argv"][-1].endswith(" --dangerously-skip-permissions") or "=" in found["argv"][-1]
+    assert "--dangerously-skip-permissions" not in found["argv"]
+
+
+def test_relocate_to_the_same_folder_is_refused(person: Person) -> None:
+    talk(person)
+    before = tree(person.path / ".claude")
+    found = here(person, "relocate", str(person.path / "app"), ".", "--write")
+    assert found.code == 3
+    assert "the same folder" in found.err
+    assert tree(person.path / ".claude") == before
+
+
+def test_a_batch_keeps_prompts_that_wait_in_the_sessions(person: Person) -> None:
+    """Nothing prints a command for each of them, so nothing else would carry the prompt."""
+    session = talk(person, extra=(("user", "And what is next?"),))
+    assert person.run("daemon", "run", "--once").code == 0
+    (file,) = (person.path / ".claude").rglob("*.jsonl")
+    every = ("switch", "--all", "codex", "--target-version", "0.171.0", "--force", "--json")
+    (one,) = here(person, *every).data["sessions"]
+    assert "And what is next?" in Path(one["path"]).read_text()
+    file.unlink()
+    words = ("--target-version", "2.1.332", "--force", "--json")
+    (one,) = here(person, "restore", "--gone", *words).data["sessions"]
+    assert "And what is next?" in Path(one["path"]).read_text()
+    alone = here(person, "restore", session, *words).data
+    assert "And what is next?" in Path(alone["path"]).read_text()
+    assert "next" not in alone["command"]
+
+
+def test_a_session_that_was_deleted_since_is_no_earlier_one(person: Person) -> None:
+    talk(person)
+    first = here(person, *TO_CODEX, "--json").data
+    Path(first["path"]).unlink()
+    assert here(person, *TO_CODEX, "--json").data["notes"] == []
+    beside = here(person, *TO_CODEX, "--last", "1", "--json").data["notes"]
+    assert any("with as many messages" in note for note in beside)

@@ -20,6 +20,8 @@ from ultracontext.store.keys import Role, issue, open_keys
 
 ADMIN = "the-admin-key-of-the-tests"
 NOTHING = object()
+RUNNING: dict[str, ApiServer] = {}
+"""By URL."""
 
 
 class ApiServer:
@@ -73,12 +75,14 @@ class ApiServer:
         access = None if self._access is None else AccessLog(self._access)
         async with serving(self.service, access) as port:
             self.port = port
+            RUNNING[self.url] = self
             self._ready.set()
             await self._stop.wait()
 
     def stop(self) -> None:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._stop.set)
+        RUNNING.pop(self.url, None)
         self._thread.join(30)
         assert not self._thread.is_alive()
         self.store.close()

@@ -19,6 +19,8 @@ import ultracontext.agents
 
 AGENTS = Path(ultracontext.agents.__file__).parent
 FILE = "evidence.py"
+ASIDE = frozenset({FILE, "__init__.py", "tooling.py"})
+"""What has no part in a switch: the evidence itself, imports, where an agent registers tools."""
 
 Row = tuple[str, str, str, str, str]
 
@@ -50,11 +52,11 @@ RUNS = tuple(
 
 
 def code_of(source: str, target: str, folder: Path = AGENTS) -> str:
-    """Digest of all that two agents' folders hold beside the evidence."""
+    """Digest of what two agents' folders hold for reading and writing sessions."""
     digest = blake2b(digest_size=6)
     for slug in sorted({source, target}):
         for path in sorted((folder / slug).glob("*.py")):
-            if path.name != FILE:
+            if path.name not in ASIDE:
                 digest.update(f"{slug}/{path.name}\0".encode() + path.read_bytes())
     return digest.hexdigest()
 

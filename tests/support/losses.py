@@ -116,6 +116,7 @@ class _Search:
             if entry.kind == "tool_call" and n not in self.used and _holds(entry.text, wanted):
                 self.used.add(n)
                 self.found.lost["mask"] += len(MASK.findall(strings(tool.input)))
+                self.found.lost["tool"] += entry.name != tool.name
                 if n > self.place:
                     self.place, self.offset = n, 0
                 self.result(message, n)

@@ -5,14 +5,19 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from api_server import RUNNING
+
 from ultracontext.store import SpaceStore
 from ultracontext.store.history import Row
+from ultracontext.store.http.store import HttpSpaceStore
 from ultracontext.store.memory import MemorySpaceStore
 from ultracontext.store.postgres.store import PostgresSpaceStore
 from ultracontext.store.sqlite.store import SqliteSpaceStore
 
 
 def tampering(space: SpaceStore, name: str) -> Tampering:
+    if isinstance(space, HttpSpaceStore):  # what the server behind it holds
+        space = RUNNING[space._link.address.base_url].store.within(space.space)
     if isinstance(space, MemorySpaceStore):
         return InMemory(space, name)
     assert isinstance(space, SqliteSpaceStore | PostgresSpaceStore)

@@ -138,7 +138,9 @@ class Gate:
             return refused
         body = await self._body(request, visit)
         service = self._service
-        return await service.blocking(lambda: mcp.answer(body, service.exchange(key)))
+        return await service.blocking(
+            lambda: mcp.answer(body, service.exchange(key), service.more(key))
+        )
 
     # pieces
     async def _key(self, request: web.Request, visit: Visit) -> Key:

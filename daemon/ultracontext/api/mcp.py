@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from aiohttp import web
 
+from ultracontext.errors import UltraContextError
 from ultracontext.store.exchange import Call, Exchange
 from ultracontext.wire import parse, render
 
@@ -24,6 +25,15 @@ COUNT = {"type": "integer", "minimum": 1, "maximum": MOST_LIMIT}
 FILTERS = ("source", "user_id", "host", "project_path", "session_id", "after", "before")
 
 Arguments = Mapping[str, Any]
+
+
+class More(Protocol):
+    """The tools, resources and prompts of the whole program, for one key."""
+
+    capabilities: Mapping[str, Any]
+
+    def answer(self, method: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        """None: no such method. Raises UltraContextError."""
 
 
 class ToolError(Exception):
@@ -49,8 +59,9 @@ def not_allowed() -> web.Response:
     return _fault(None, -32000, "Method not allowed.", status=405)
 
 
-def answer(body: bytes, exchange: Exchange) -> web.Response:
-    """The answer to one JSON-RPC message, or to a batch of them. Blocks."""
+def answer(body: bytes, exchange: Exchange, more: More | None = None) -> web.Response:
+    """The answer to one JSON-RPC message, or to a batch of them; with `more`, it answers what is
+    about tools, resources and prompts. Blocks."""
     try:
         message = parse(body)
     except ValueError:
@@ -58,16 +69,18 @@ def answer(body: bytes, exchange: Exchange) -> web.Response:
     if isinstance(message, list):
         if not message:
             return _fault(None, -32600, "Invalid Request", status=400)
-        answers = [a for a in (_one(item, exchange) for item in message) if a is not None]
+        answers = [a for a in (_one(item, exchange, more) for item in message) if a is not None]
         return _json(answers) if answers else web.Response(status=202)
-    found = _one(message, exchange)
+    found = _one(message, exchange, more)
     if found is None:
         return web.Response(status=202)
     invalid = found.get("error", {}).get("code") == -32600
     return _json(found, 400 if invalid else 200)
 
 
-def _one(message: Any, exchange: Exchange) -> dict[str, Any] | None:
+def _one(  # noqa: C901  (one case a method)
+    message: Any, exchange: Exchange, more: More | None
+) -> dict[str, Any] | None:
     """None for a notification or an answer."""
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         return _error(None, -32600, "Invalid Request")
@@ -84,9 +97,11 @@ def _one(message: Any, exchange: Exchange) -> dict[str, Any] | None:
         return _error(name, -32602, "Invalid params")
     match method:
         case "initialize":
-            return _result(name, _greeting(params))
+            return _result(name, _greeting(params, more))
         case "ping":
             return _result(name, {})
+        case _ if more is not None:
+            return _by(more, name, method, params)
         case "tools/list":
             return _result(name, {"tools": TOOLS})
         case "tools/call":
@@ -95,11 +110,19 @@ def _one(message: Any, exchange: Exchange) -> dict[str, Any] | None:
             return _error(name, -32601, "Method not found")
 
 
-def _greeting(params: Arguments) -> dict[str, Any]:
+def _by(more: More, name: Any, method: str, params: Arguments) -> dict[str, Any]:
+    try:
+        found = more.answer(method, params)
+    except UltraContextError as error:
+        return _error(name, -32602, str(error))
+    return _error(name, -32601, "Method not found") if found is None else _result(name, found)
+
+
+def _greeting(params: Arguments, more: More | None) -> dict[str, Any]:
     wanted = params.get("protocolVersion")
     return {
         "protocolVersion": wanted if wanted in PROTOCOLS else PROTOCOLS[0],
-        "capabilities": {"tools": {}},
+        "capabilities": {"tools": {}} if more is None else dict(more.capabilities),
         "serverInfo": {"name": "ultracontext", "version": "0.1.0"},
     }
 

@@ -15,6 +15,7 @@ from ultracontext.api.auth import AdminKey, KeyRing
 from ultracontext.api.hosts import Hosts
 from ultracontext.api.keys import KeyDesk
 from ultracontext.api.limits import RateLimit
+from ultracontext.api.mcp import More
 from ultracontext.api.metrics import Metrics
 from ultracontext.api.options import Options
 from ultracontext.store import LOCAL_SPACE, Store
@@ -47,6 +48,7 @@ class Service:
         *,
         redactor: Callable[[], Redactor] | None = None,
         clock: Callable[[], datetime] = utc_now,
+        tools: Callable[[Key], More] | None = None,
     ) -> None:
         self.options = options
         self.store = store
@@ -58,6 +60,7 @@ class Service:
         self.metrics = Metrics()
         self._redactor = redactor
         self._clock = clock
+        self._tools = tools
         self._lock = Lock()
         self.running = 0
         """Requests being answered."""
@@ -85,6 +88,10 @@ class Service:
             raise RedactionError("this server cannot mask", hint="Start it with its settings")
         sight = Sight(self._redactor if space == LOCAL_SPACE else None)
         return Exchange(self.store.within(space), ingest=ingest, sight=sight, clock=self._clock)
+
+    def more(self, key: Key) -> More | None:
+        """What `/mcp` offers to a key; None: the three tools of the original."""
+        return None if self._tools is None else self._tools(key)
 
     async def blocking(self, work: Callable[[], T], *, seconds: float | None = None) -> T:
         """Runs what blocks in a thread; TimeoutError when it takes too long (it goes on)."""

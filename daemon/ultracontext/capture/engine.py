@@ -152,7 +152,7 @@ class CaptureEngine:
     @property
     def busy(self) -> bool:
         """Whether files wait to be read; safe to ask at any time."""
-        return self._queue.backlog(self._monotonic()).bytes > 0
+        return bool(self._queue) and not self._paused
 
     def listen(self, callback: Callable[[Sequence[Committed]], None]) -> None:
         """`callback` is called in the engine's thread after each commit, with what it holds."""

@@ -78,6 +78,11 @@ class WorkQueue:
                 return source, False
         return None
 
+    def __bool__(self) -> bool:
+        """Whether a source waits, those set aside left out; costs the same however many there
+        are."""
+        return bool(self._hot or self._in_cold) or self._front is not None
+
     @property
     def has_hot(self) -> bool:
         return bool(self._hot)
@@ -86,6 +91,9 @@ class WorkQueue:
         sources = [*self._hot.values(), *self._in_cold.values()]
         if self._front is not None:
             sources.append(self._front)
-        waiting = [s for s in sources if s.pending_bytes and s.waiting_since]
-        oldest = min((s.waiting_since for s in waiting), default=now)
-        return Backlog(sum(s.pending_bytes for s in waiting), round(max(0.0, now - oldest), 3))
+        total, oldest = 0, now
+        for source in sources:
+            if source.waiting_since and (pending := source.pending_bytes):
+                total += pending
+                oldest = min(oldest, source.waiting_since)
+        return Backlog(total, round(max(0.0, now - oldest), 3))

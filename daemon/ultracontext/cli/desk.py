@@ -224,13 +224,14 @@ class Desk:
             )  # fmt: skip
         return self.stored(row.context_id)
 
-    def stored(self, name: str) -> MaskedSession:
+    def stored(self, name: str, version: int | None = None) -> MaskedSession:
+        """As the store has it. Raises NotFoundError, VersionNotFoundError."""
         from ultracontext.switch.stored import stored_session
 
         with self.place.reading() as space:
             if space is None:
                 raise NotFoundError(f"no session named {name!r}", code="no-session")
-            return stored_session(space, space.find(name), self.redactor)
+            return stored_session(space, space.find(name), self.redactor, version=version)
 
     def _row(self, name: str) -> Any:
         with self.place.reading() as space:

@@ -35,14 +35,23 @@ ENTRIES = {
     "status": Entry(EVERY_DAY, f"{_COMMANDS}.status", "Whether the daemon runs, and how it is."),
     "demo": Entry(EVERY_DAY, f"{_COMMANDS}.demo", "Plays recorded samples into a temporary home."),
     "daemon": Entry(CAPTURE, f"{_COMMANDS}.daemon", "Run, start, stop, restart, status, logs."),
+    "service": Entry(CAPTURE, f"{_COMMANDS}.service", "Start the daemon when you log in."),
     "capture": Entry(CAPTURE, f"{_COMMANDS}.capture", "Pause and continue, all or one project."),
     "config": Entry(CAPTURE, f"{_COMMANDS}.config", "Show, get and set settings."),
     "redact": Entry(CAPTURE, f"{_COMMANDS}.redact", "Mask text, or --check files for secrets."),
     "secrets": Entry(CAPTURE, f"{_COMMANDS}.secrets", "Which secrets were found where, by mask."),
-    "setup": Entry(CAPTURE, f"{_COMMANDS}.setup", "Put `ultracontext` on the PATH (--link)."),
+    "setup": Entry(CAPTURE, f"{_COMMANDS}.setup", "What to capture, how long, where to."),
+    "doctor": Entry(CAPTURE, f"{_COMMANDS}.doctor", "What is wrong here, and its repair."),
+    "login": Entry(CAPTURE, f"{_COMMANDS}.login", "Keep the key of the server."),
+    "logout": Entry(CAPTURE, f"{_COMMANDS}.logout", "Forget it."),
+    "store": Entry(UPKEEP, f"{_COMMANDS}.store", "Backup, restore, prune, check."),
+    "uninstall": Entry(UPKEEP, f"{_COMMANDS}.uninstall", "Remove what we put on this machine."),
     "context": Entry(TEAM, f"{_COMMANDS}.context", "Contexts by hand: create, append, fork, …"),
     "serve": Entry(TEAM, f"{_COMMANDS}.serve", "The HTTP server over a store."),
     "keys": Entry(TEAM, f"{_COMMANDS}.keys", "Create, list and revoke a server's keys."),
+    "mcp": Entry(TEAM, f"{_COMMANDS}.mcp", "Agents read each other: MCP server, install."),
+    "skills": Entry(TEAM, f"{_COMMANDS}.skills", "/switch and /recall for the agents."),
+    "audit": Entry(TEAM, f"{_COMMANDS}.audit", "Which agent read which session, and when."),
     "export": Entry(UPKEEP, f"{_COMMANDS}.export", "Contexts with their history, to a file."),
     "import": Entry(UPKEEP, f"{_COMMANDS}.importing", "What `export` wrote, into a store."),
     "forget": Entry(CAPTURE, f"{_COMMANDS}.forget", "Wipe a session, here and for good."),
@@ -86,7 +95,12 @@ def root(
             from ultracontext.cli.commands.dashboard import open_dashboard
             from ultracontext.cli.workspace import workspace
 
-            raise typer.Exit(open_dashboard(workspace()))
+            place = workspace()
+            if not place.paths.config_file.exists() and not place.paths.store_file.exists():
+                from ultracontext.cli.commands.setup import first_setup
+
+                first_setup(place)
+            raise typer.Exit(open_dashboard(place))
         from ultracontext.cli.commands.status import print_status
 
         raise typer.Exit(print_status(as_json=False, hint=True))

@@ -20,7 +20,7 @@ from ultracontext.cli.switching import (
     unchanged,
     write,
 )
-from ultracontext.errors import NotFoundError, UltraContextError, WriteRefusedError
+from ultracontext.errors import UltraContextError, WriteRefusedError
 
 if TYPE_CHECKING:
     from ultracontext.switch.plan import Planned
@@ -28,30 +28,13 @@ if TYPE_CHECKING:
 
 
 def restore_one(name: str, order: Order, version: int | None) -> int:
-    """One session, from its file while it is there, else from the store."""
+    """One session, from its file while it is there, else from the store; an earlier version is in
+    the store only. A prompt that waits for its answer stays in the session."""
     at = desk()
-    session = _of_version(at, name, version) if version is not None else at.find(name, at.agents)
+    session = at.find(name, at.agents) if version is None else at.stored(name, version)
     tell_chosen(session)
-    planned = prepared(at, replace(order, target=session.spec.slug), session)
-    return carry_out(at, replace(order, target=session.spec.slug), planned, "restore")
-
-
-def _of_version(at: Desk, name: str, version: int) -> MaskedSession:
-    with at.place.reading() as space:
-        row = None if space is None else space.find(name)
-    if row is None:
-        raise NotFoundError(f"no session named {name!r}", hint="`ultracontext sessions` lists them")
-    if not 0 <= version <= row.version:
-        raise NotFoundError(
-            f"{row.session_id} has no version {version}",
-            hint=f"Its versions are 0 to {row.version}", code="no-version",
-        )  # fmt: skip
-    if version != row.version:
-        raise WriteRefusedError(
-            "earlier versions of a captured session cannot be read yet", code="not-available",
-            hint="Leave out --version",
-        )  # fmt: skip
-    return at.stored(row.context_id)
+    mine = replace(order, target=session.spec.slug, go_on=False)
+    return carry_out(at, mine, prepared(at, mine, session), "restore")
 
 
 def restore_many(place: str, order: Order) -> int:
@@ -64,7 +47,7 @@ def restore_many(place: str, order: Order) -> int:
         try:
             gone = place == "gone"
             session = at.stored(context_id) if gone else at.find(session_id, [agent])
-            planned = prepared(at, replace(order, target=agent), session)
+            planned = prepared(at, replace(order, target=agent, go_on=False), session)
             results.append(head | _written(at, planned, order, "restore", batch))
         except UltraContextError as error:
             results.append(head | {"state": "failed", "code": error.code, "reason": str(error)})
@@ -137,10 +120,18 @@ def relocate(old: str, new: str, order: Order, *, write_them: bool) -> int:
         )
     batch = f"sb_{uuid4().hex[:16]}"
     results: list[dict[str, Any]] = []
-    names = choose.spellings(there)
+    taken = choose.spellings(here)  # OLD may be a link to NEW by now
+    names = [name for name in choose.spellings(there) if name not in taken]
+    if not names:
+        raise WriteRefusedError(
+            f"{there} and {here} are the same folder", code="same-folder",
+            hint="Name where the project was, then where it is now",
+        )  # fmt: skip
     for session in _of_folder(at, names):
         head = {"from": {"agent": session.spec.slug, "session_id": session.session_id}}
-        mine = replace(order, target=session.spec.slug, cwd=here, dry_run=not write_them)
+        mine = replace(
+            order, target=session.spec.slug, cwd=here, dry_run=not write_them, go_on=False
+        )
         try:
             planned = prepared(at, mine, session)
             results.append(head | _written(at, planned, mine, "relocate", batch))

@@ -24,6 +24,12 @@ def chosen(place: Workspace, store: str | None) -> str | Path:
     return store or place.settings.reading_store() or place.paths.store_file
 
 
+def is_here(place: Workspace, store: str | None) -> bool:
+    """Whether that is the store of this machine's sessions, which has an index and a ledger."""
+    url = str(chosen(place, store))
+    return Path(url.removeprefix("sqlite://")) == place.paths.store_file
+
+
 def served(place: Workspace, settings: Settings, store: str | None) -> str | Path:
     """The same for `serve` and `keys`, which are about a store, never about a server."""
     from ultracontext.cli.group import UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,7 +92,8 @@ def carry_out(at: Desk, order: Order, planned: Planned, operation: str = "switch
         row = write(at, planned, operation)
         if earlier is not None:
             more = row.messages - earlier.messages
-            notes = [*notes, f"written anew beside {earlier.session_id}: {more:+} messages since"]
+            delta = f": {more:+} messages since" if more else ", with as many messages"
+            notes = [*notes, f"written anew beside {earlier.session_id}{delta}"]
     show(planned, command, row, order, notes)
     if order.launch:
         from ultracontext.switch.launch import run
@@ -132,10 +133,10 @@ def unchanged(at: Desk, planned: Planned) -> Row | None:
 
 
 def grown(at: Desk, planned: Planned) -> Row | None:
-    """The newest one that was written of this session before."""
+    """The newest one that was written of this session before, and is still there."""
     session = planned.session
     rows = at.ledger.of_source(session.spec.slug, session.session_id, planned.spec.slug)
-    return rows[0] if rows else None
+    return next((row for row in rows if os.path.lexists(row.path)), None)
 
 
 def again(row: Row, planned: Planned) -> Command:
@@ -365,6 +366,7 @@ def switch_all(order: Order) -> int:
     machine = at.open_machine if order.unmasked else at.machine
     found = at.installed(spec, order.target_version)
     batch = f"sb_{uuid4().hex[:16]}"
+    order = replace(order, go_on=False)  # no command is printed that could send a prompt
     results: list[dict[str, Any]] = []
     seen: set[tuple[str, str]] = set()
     for session in choose.every(machine, agents, now):

@@ -52,7 +52,8 @@ class Workspace:
         try:
             opened = open_store(url or self.paths.store_file, mode="ro")
         except StoreError as error:
-            if error.code != "store-missing" or url:
+            named = url and url != self.paths.store_file
+            if error.code != "store-missing" or named:
                 raise
             opened = None
         if opened is None:

@@ -20,6 +20,7 @@ from ultracontext.formats.spec import (
     SessionReader,
     SourceFacts,
 )
+from ultracontext.formats.tooling import Tooling
 from ultracontext.formats.writing import (
     AppendLine,
     Command,
@@ -90,6 +91,7 @@ __all__ = [
     "SqlRows",
     "Step",
     "Target",
+    "Tooling",
     "Turn",
     "WritePlan",
     "Writer",

@@ -17,6 +17,7 @@ import msgspec
 from ultracontext.formats.evidence import Compat
 from ultracontext.formats.listing import Judge, Lookups
 from ultracontext.formats.proof import Proof
+from ultracontext.formats.tooling import Tooling
 from ultracontext.formats.writing import Extras, Writer
 from ultracontext.model import Base, Message, MessageId, SessionFacts
 from ultracontext.redaction import MaskedRecord
@@ -261,5 +262,7 @@ class AgentSpec:
     """Whether a `system` message is the summary that a compaction left; without it: none is."""
     proof: Proof | None = None
     """How `compat prove` runs the program."""
+    tooling: Tooling | None = None
+    """Where it takes MCP servers and skills from; None: `mcp install` cannot tell it."""
     described: Sequence[str] = ()
     """Forms that are read as public material describes them; no program was run for them."""

@@ -154,7 +154,7 @@ class Limits:
     """Pattern of a legal tool name; in others, illegal characters become `_`."""
     tool_names: Mapping[str, str] | None = None
     """None = any name is kept. Else the only names that the target keeps, each mapped to its own
-    word for it; a tool of another name is rendered as text and counted as a `tool` loss."""
+    word for it; a tool of another name is rendered as text. Both count as a `tool` loss."""
     rising: bool = False
     """Each entry needs a later time than the one before."""
     output_chars: int | None = None

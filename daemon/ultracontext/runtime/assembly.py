@@ -6,7 +6,7 @@ import gc
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ultracontext import logs
@@ -39,6 +39,8 @@ class Setup:
     env: Mapping[str, str]
     home: Path
     """The person's home folder."""
+    flags: Mapping[str, str] = field(default_factory=dict)
+    """Settings of the command line, which hold over a reload too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

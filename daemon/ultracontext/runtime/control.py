@@ -4,6 +4,7 @@
     GET  /sessions   newest sessions (`?limit=50`)
     GET  /events     commits as server-sent events; `Last-Event-ID` or `?cursor=` replays
     POST /pause /continue   capture as a whole, or `{"project": "/folder"}` in the body
+    POST /forget     contexts were wiped and leave the index: `{"contexts": [id, …]}`
     POST /sweep /stop
 
 Every answer holds `protocol` and `version`; an error also `error: {code, message, hint}`.
@@ -49,6 +50,9 @@ class Actions:
     go_on: Callable[[str | None], None]
     """Both take a project's folder, or None for all of capture."""
     sweep: Callable[[], None]
+    forget: Callable[[list[str]], bool]
+    """Contexts were wiped: capture and the search index learn of it. Whether the index holds no
+    byte of them; may block for `indexing.FORGET_SECONDS`."""
     stop: Callable[[], None]
 
 
@@ -161,6 +165,7 @@ class Endpoints:
                 web.get("/events", self._events),
                 web.post("/pause", self._about_project(self._actions.pause)),
                 web.post("/continue", self._about_project(self._actions.go_on)),
+                web.post("/forget", self._forget),
                 web.post("/sweep", self._doing(self._actions.sweep)),
                 web.post("/stop", self._doing(self._actions.stop)),
             ]
@@ -215,6 +220,13 @@ class Endpoints:
             return self._answer({})
 
         return handler
+
+    async def _forget(self, request: web.Request) -> web.Response:
+        contexts = _contexts_in(await request.read())
+        if contexts is None:
+            return self._error(400, "usage", "contexts is a list of context ids")
+        clean = await asyncio.to_thread(self._actions.forget, contexts)
+        return self._answer({"clean": clean})
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
         cursor = request.headers.get("Last-Event-ID") or request.query.get("cursor")
@@ -291,6 +303,15 @@ def _project_in(body: bytes) -> str | None:
     except (ValueError, TypeError, KeyError, RecursionError):
         return ""
     return project if project is None or isinstance(project, str) else ""
+
+
+def _contexts_in(body: bytes) -> list[str] | None:
+    try:
+        contexts = json.loads(body)["contexts"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    known = isinstance(contexts, list) and all(isinstance(name, str) for name in contexts)
+    return contexts if known else None
 
 
 def _frame(name: str, data: dict[str, Any], cursor: str | None) -> bytes:

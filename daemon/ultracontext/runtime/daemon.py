@@ -38,6 +38,9 @@ from ultracontext.runtime.control import Actions, ControlSocket, serve_control
 from ultracontext.runtime.hub import Hub
 from ultracontext.runtime.indexing import Indexing
 from ultracontext.runtime.lock import DaemonLock, Holder, holding
+from ultracontext.runtime.notify import Notifier
+from ultracontext.runtime.process import has_terminal
+from ultracontext.runtime.reload import Reloading
 from ultracontext.runtime.upkeep import Upkeep
 from ultracontext.runtime.waiting import until_masking
 from ultracontext.runtime.watched import Watched
@@ -47,6 +50,8 @@ log = get_logger(__name__)
 
 STOP_SECONDS = 4.5
 """How long capture may take to commit what it has read; then the process leaves without it."""
+RELOAD_SECONDS = 60.0
+"""As `STOP_SECONDS`, when it goes on with other settings: nobody waits for the end."""
 LOOK_SECONDS = 5.0
 """Between two looks at the files that the daemon stands on."""
 
@@ -89,29 +94,37 @@ def run_daemon(setup: Setup) -> int:
     with (
         holding(lock, version=__version__, socket=socket, once=False) as earlier,
         _stopping(early.set),
+        _deaf_to_hangups(),
     ):
         _refuse_beside_another(setup)
         if earlier is not None:
             log.warning("lock-taken-over", pid=earlier.pid)
-        masking = until_masking(setup, _signals_to)
-        if masking is None:
-            return 0
-        return _follow(masking, Watched(lock=lock, unclean=earlier is not None), early)
+        notifier = Notifier(setup.env)
+        try:
+            masking = until_masking(setup, _signals_to, notifier)
+            if masking is None:
+                return 0
+            watched = Watched(lock=lock, unclean=earlier is not None)
+            return _follow(masking, watched, early, notifier)
+        finally:
+            notifier.stopping()
 
 
-def _follow(setup: Setup, watched: Watched, early: threading.Event) -> int:
-    """Captures to the end; anew whenever the store's file is another."""
+def _follow(setup: Setup, watched: Watched, early: threading.Event, notifier: Notifier) -> int:
+    """Captures to the end; anew whenever the store's file or the settings are others."""
+    reloading = Reloading(setup)
     while True:
         with _stopping(early.set):
             with capture_line(setup) as line:
                 if early.is_set():
                     return 0
                 watched.open(store_path(setup))
-                daemon = Daemon(line, watched)
+                daemon = Daemon(line, watched, reloading, notifier)
                 code = asyncio.run(daemon.run())
             watched.close()
-            if daemon.told_to_stop or not watched.changed:
+            if daemon.told_to_stop or not daemon.goes_on:
                 return code
+            setup = daemon.next_setup or setup
             setup.paths.ensure()
 
 
@@ -132,9 +145,17 @@ def _refuse_beside_another(setup: Setup) -> None:
 class Daemon:
     """One running daemon."""
 
-    def __init__(self, line: Line, watched: Watched) -> None:
+    def __init__(
+        self, line: Line, watched: Watched, reloading: Reloading, notifier: Notifier
+    ) -> None:
         self._line = line
         self._watched = watched
+        self._notifier = notifier
+        self._reloading = reloading
+        self._reload_wanted = asyncio.Event()
+        self._on_terminal = has_terminal()
+        self.next_setup: Setup | None = None
+        """With other settings; the daemon stops for a line that is made with them."""
         self._hub = Hub(f"{os.getpid():x}.{time.time_ns():x}")
         self._halt = threading.Event()
         self._stopping = asyncio.Event()
@@ -149,21 +170,27 @@ class Daemon:
         )
         self._started = time.monotonic()
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether this end is followed by another beginning."""
+        return self._watched.changed or self.next_setup is not None
+
     async def run(self) -> int:
         loop = asyncio.get_running_loop()
         self._line.engine.listen(lambda rows: self._tell(loop, rows))
         paths = self._line.setup.paths
-        with _signals_to(loop, self._stop):
+        with _signals_to(loop, self._stop, self._hangup):
             async with serve_control(
                 paths.socket, self._actions(), self._hub, version=__version__
             ) as control:
                 log.info("daemon-started", pid=os.getpid(), version=__version__)
+                self._notifier.ready()
                 left = await self._work(loop, control)
         log.info("daemon-stopped", pid=os.getpid(), clean=left)
         if self._failure is not None:
             raise _as_fatal(self._failure)
         if not left:  # the commit that still runs is whole or not at all
-            os._exit(1 if self._watched.changed else 0)
+            os._exit(1 if self.goes_on and not self.told_to_stop else 0)
         return 0
 
     async def _work(self, loop: asyncio.AbstractEventLoop, control: ControlSocket) -> bool:
@@ -174,6 +201,8 @@ class Daemon:
             chores = [
                 group.create_task(self._care(loop)),
                 group.create_task(self._watch(control)),
+                group.create_task(self._beat()),
+                group.create_task(self._reload()),
             ]
             try:
                 await self._stopping.wait()
@@ -183,13 +212,21 @@ class Daemon:
                 for chore in chores:
                     chore.cancel()
         with suppress(TimeoutError):
-            async with asyncio.timeout(STOP_SECONDS):
+            limit = STOP_SECONDS if self.told_to_stop or not self.next_setup else RELOAD_SECONDS
+            async with asyncio.timeout(limit):
                 await done.wait()
                 await indexed.wait()
-                if self._watched.changed:  # the next line must find the file left alone
+                if self.goes_on:  # the next line must find the file left alone
                     await self._upkept.wait()
                 return True
         return False
+
+    def _hangup(self) -> None:
+        """Reload; the end, where it came because the terminal that we run on is gone."""
+        if self._on_terminal and not has_terminal():
+            self._stop()
+        else:
+            self._reload_wanted.set()
 
     def _stop(self) -> None:
         self.told_to_stop = True
@@ -252,6 +289,32 @@ class Daemon:
             if self._watched.store_changed():
                 self._stopping.set()
 
+    async def _beat(self) -> None:
+        """The loop lives; a manager that asked for this ends a daemon whose loop hangs."""
+        every = self._notifier.watchdog_seconds
+        while every is not None:
+            self._notifier.alive()
+            await asyncio.sleep(every)
+
+    async def _reload(self) -> None:
+        """Settings are read anew on SIGHUP, and when their file changed."""
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._reload_wanted.wait()
+            told = self._reload_wanted.is_set()
+            self._reload_wanted.clear()
+            if not self._reloading.changed() and not told:
+                continue
+            if told:
+                self._notifier.reloading()
+            self.next_setup = await asyncio.to_thread(self._reloading.fresh)
+            if self.next_setup is not None:
+                self._stopping.set()
+                return
+            if told:
+                self._notifier.ready()
+
     def _tell(self, loop: asyncio.AbstractEventLoop, rows: Sequence[Committed]) -> None:
         """In the engine's thread, after a commit."""
         data = [msgspec.to_builtins(row) for row in rows]
@@ -271,8 +334,15 @@ class Daemon:
             pause=engine.pause,
             go_on=engine.resume,
             sweep=engine.request_sweep,
+            forget=self._forget,
             stop=self._stop,
         )
+
+    def _forget(self, contexts: list[str]) -> bool:
+        """Capture learns of the tombstones by a sweep: it counts what it leaves out, and remembers
+        in which files it stands."""
+        self._line.engine.request_sweep()
+        return self._indexing.forget(contexts)
 
     def _sessions(self, limit: int) -> list[dict[str, Any]]:
         space, redactor = self._line.space, self._line.redactor
@@ -291,6 +361,8 @@ class Daemon:
         problems += health.standing_problems(setup.paths, setup.settings, setup.home)
         problems += self._watched.problems()
         problems += health.damage_problems(setup.paths, problems, self._line.store.damaged)
+        if self._reloading.problem is not None:
+            problems.append(self._reloading.problem)
         if self._indexing.problem is not None:
             problems.append(self._indexing.problem)
         if self._upkeep.problem is not None:
@@ -348,19 +420,38 @@ def _as_fatal(error: BaseException) -> UltraContextError:
 
 
 @contextmanager
-def _signals_to(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
-    """SIGTERM and SIGINT stop; SIGHUP is kept for reloading and does nothing yet."""
-    handlers = {signal.SIGTERM: stop, signal.SIGINT: stop, signal.SIGHUP: lambda: None}
+def _signals_to(
+    loop: asyncio.AbstractEventLoop,
+    stop: Callable[[], None],
+    reload: Callable[[], None] = lambda: None,
+) -> Iterator[None]:
+    """SIGTERM and SIGINT stop, SIGHUP reloads the settings."""
+    handlers = {signal.SIGTERM: stop, signal.SIGINT: stop, signal.SIGHUP: reload}
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    before = {number: signal.getsignal(number) for number in handlers}
     for number, handler in handlers.items():
         loop.add_signal_handler(number, handler)
     try:
         yield
     finally:
-        for number in handlers:
-            loop.remove_signal_handler(number)
+        for number, earlier in before.items():
+            loop.remove_signal_handler(number)  # leaves the system's own answer, which is the end
+            signal.signal(number, earlier)
+
+
+@contextmanager
+def _deaf_to_hangups() -> Iterator[None]:
+    """While there is no loop, there is nothing to reload either."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ultracontext.store.base import SpaceStore
 
 LOW_DISK_BYTES = 256 << 20
+BUDGET_SHARE = 0.8
 DAMAGED, MISSING_ROOT = "store-corrupt", "root-missing"
 
 
@@ -96,6 +97,7 @@ def standing_problems(paths: Paths, settings: Settings, home: Path) -> list[dict
         *masking_problems(settings),
         *remote_problems(settings),
         *disk_problems(paths),
+        *budget_problems(paths, settings),
         *agent_problems(),
     ]
 
@@ -181,6 +183,23 @@ def disk_problems(paths: Paths) -> list[dict[str, str]]:
             "disk-low",
             f"only {free >> 20} MiB are free where the store lies",
             f"Make room on the disk of {paths.store_file.parent}",
+        )
+    ]
+
+
+def budget_problems(paths: Paths, settings: Settings) -> list[dict[str, str]]:
+    """Told while there is still time: from 80 % of the room that the person gave the store."""
+    limit = settings.retention.disk_mb * 1_000_000
+    used = store(paths)["bytes"]
+    if not limit or used < limit * BUDGET_SHARE:
+        return []
+    over = "all" if used >= limit else f"{used * 100 // limit} %"
+    return [
+        problem(
+            "disk-budget",
+            f"the store takes {over} of the {settings.retention.disk_mb} MB of retention.disk_mb",
+            "Raise it by `ultracontext config set retention.disk_mb`, or capture less; nothing is"
+            " removed for it",
         )
     ]
 

@@ -8,7 +8,10 @@ from dataclasses import replace
 from ultracontext.capture.rules import Rules, Verdict
 from ultracontext.store.base import SpaceStore
 
-HINT = "They stay in the store; take the rule back to capture them further"
+HINT = (
+    "They stay in the store: `ultracontext forget ID` wipes one; take the rule back to capture"
+    " them further"
+)
 
 
 def captured_ignored(space: SpaceStore, rules: Rules, agents: Collection[str] = ()) -> int:

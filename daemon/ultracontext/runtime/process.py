@@ -30,3 +30,12 @@ def is_alive(pid: int, start: int | None) -> bool:
         return True
     now = started_at(pid)
     return start is None or now is None or now == start
+
+
+def has_terminal() -> bool:
+    """Whether this process belongs to a terminal that is still there."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
+from glob import escape
 
 from ultracontext.capture import Rules
 from ultracontext.errors import RedactionError, StoreError
 from ultracontext.logs import get_logger
-from ultracontext.runtime.assembly import Line
+from ultracontext.runtime.assembly import Line, store_path
 from ultracontext.runtime.health import DAMAGED
 from ultracontext.runtime.ignored import captured_ignored
 from ultracontext.runtime.memory import give_back_memory
+from ultracontext.runtime.retention import expired, prune
 from ultracontext.store.session import refresh_facts
 
 log = get_logger(__name__)
@@ -27,6 +31,10 @@ SHARE = 0.5
 BUSY_SECONDS = 1.0
 """How long a step waits at most for capture to have nothing left to do."""
 LOOK_SECONDS = 0.05
+COPY_SECONDS = 7 * 86400.0
+"""How long the copy of the store before a change of its schema stays."""
+RETAINED = "retention.day"
+"""Note: the day, in days since 1970, on which old sessions were last looked for."""
 CHECKED = "store.checked"
 """Note: when the store was last looked through and found sound, seconds since 1970."""
 
@@ -60,6 +68,7 @@ class Upkeep:
             self._remask(stop)
             self._keep_digests()
             self._freshen(stop)
+            self._retain(stop)
             if not stop.is_set():
                 self._line.store.maintain()
                 give_back_memory()
@@ -106,9 +115,18 @@ class Upkeep:
         self._check_wanted = False
         if found:
             space.note(CHECKED, int(self._now()))
+            self._drop_copies()
             log.info("store-checked", seconds=seconds)
         else:
             log.error("store-damaged", code=DAMAGED, seconds=seconds)
+
+    def _drop_copies(self) -> None:
+        """Of the store before its schema changed, once the new one has been sound for a while."""
+        path = store_path(self._line.setup)
+        for copy in [] if path is None else path.parent.glob(f"{escape(path.name)}.schema-*"):
+            with suppress(OSError):
+                if self._now() - copy.stat().st_mtime > COPY_SECONDS:
+                    copy.unlink()
 
     def _check_due(self) -> bool:
         at = self._line.space.noted(CHECKED)
@@ -134,6 +152,20 @@ class Upkeep:
             chosen = self._line.setup.settings.capture.agents
             self.ignored = captured_ignored(self._line.space, rules, chosen)
             self._counted = rules
+
+    def _retain(self, stop: threading.Event) -> None:
+        """What is older than `retention.days`, once a day; facts are fresh by now."""
+        setup, space = self._line.setup, self._line.space
+        today = int(self._now() // self.LONGEST_SECONDS)
+        if not setup.settings.retention.days or space.noted(RETAINED) == today:
+            return
+        now = datetime.fromtimestamp(self._now(), UTC)
+        choice = expired(space, setup.settings, setup.home, now)
+        gone = prune(space, choice.families, now=now, stop=stop.is_set)
+        if not stop.is_set():
+            space.note(RETAINED, today)
+        if gone or choice.waiting:
+            log.info("retained", pruned=gone, waiting=choice.waiting)
 
     def _freshen(self, stop: threading.Event) -> None:
         space = self._line.space

@@ -23,6 +23,7 @@ from ultracontext.runtime import health
 from ultracontext.runtime.assembly import Setup
 from ultracontext.runtime.control import Actions, serve_control
 from ultracontext.runtime.hub import Hub
+from ultracontext.runtime.notify import Notifier
 from ultracontext.settings import load_settings
 
 log = get_logger(__name__)
@@ -32,21 +33,24 @@ RETRY_SECONDS = 3.0
 Signals = Callable[[asyncio.AbstractEventLoop, Callable[[], None]], Any]
 
 
-def until_masking(setup: Setup, signals: Signals) -> Setup | None:
+def until_masking(setup: Setup, signals: Signals, notifier: Notifier | None = None) -> Setup | None:
     """The setup with which the rules load, at once as a rule; None when told to stop first."""
     try:
         open_redactor(setup.paths, setup.settings)
     except RedactionError as error:
         log.error("redaction-failed", code=error.code, error=error.message)  # noqa: TRY400
-        return asyncio.run(Waiting(setup, error).run(signals))
+        return asyncio.run(Waiting(setup, error, notifier).run(signals))
     return setup
 
 
 class Waiting:
     """The time until the rules load."""
 
-    def __init__(self, setup: Setup, error: UltraContextError) -> None:
+    def __init__(
+        self, setup: Setup, error: UltraContextError, notifier: Notifier | None = None
+    ) -> None:
         self._setup = setup
+        self._notifier = notifier or Notifier({})
         self._error = error
         self._started = time.monotonic()
         self._stopping = asyncio.Event()
@@ -58,7 +62,9 @@ class Waiting:
         path = self._setup.paths.socket
         with signals(loop, self._stop):
             async with serve_control(path, self._actions(), hub, version=__version__) as control:
+                self._notifier.ready()
                 while not self._stopping.is_set():
+                    self._notifier.alive()
                     with suppress(TimeoutError):
                         async with asyncio.timeout(RETRY_SECONDS):
                             await self._wanted.wait()
@@ -94,6 +100,7 @@ class Waiting:
             pause=_refused,
             go_on=_refused,
             sweep=self._wanted.set,
+            forget=lambda _contexts: False,
             stop=self._stop,
         )
 

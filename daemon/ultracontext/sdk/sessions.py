@@ -70,15 +70,18 @@ class LocalSessions:
         return OpenSession(space, space.find(context_id), self.redactor)
 
     def as_of(self, context_id: str, version: int) -> list[Message]:
-        """The messages of an earlier version. Raises NotFoundError."""
+        """The messages as they were when that version ended. Raises NotFoundError."""
         from ultracontext.store.session import read_session
 
         space = self._space()
         if space is None:
             raise NotFoundError("nothing was captured yet")
         row = space.find(context_id)
-        del version  # until versions of captured sessions can be read
-        return read_session(space, row, self.redactor).messages
+        if not 0 <= version <= row.version:
+            raise NotFoundError(
+                f"no version {version} of {context_id}", hint=f"There are 0 to {row.version}"
+            )
+        return read_session(space, row, self.redactor, version=version).messages
 
     def places_looked_at(self) -> list[tuple[str, str, bool]]:
         """(agent, folder, whether it is there) of all known agents."""
@@ -92,9 +95,15 @@ class LocalSessions:
             for root in roots.get(slug, ())
         ]
 
+    def tested_versions(self) -> dict[str, tuple[str, ...]]:
+        """By agent: the versions of its program that were run with this version of ours."""
+        from ultracontext.agents import known
+
+        return {slug: tuple(spec.versions) for slug, spec in known().items()}
+
     def secrets(self) -> list[dict[str, Any]]:
-        """Masks by secret: `{"kind", "fingerprint", "sessions", "count", "since", "until"}`, those
-        in most sessions first."""
+        """Masks by secret: `{"kind", "fingerprint", "sessions", "count", "since", "until", "met",
+        "contexts"}`, those in most sessions first; `met`: when each session met it last."""
         space = self._space()
         found: dict[tuple[str, str], dict[str, Any]] = {}
         for mark in space.marks() if space is not None else ():
@@ -108,6 +117,7 @@ class LocalSessions:
                     "count": 0,
                     "since": mark.first_at,
                     "until": mark.last_at,
+                    "met": [],
                     "contexts": [],
                 },
             )
@@ -115,6 +125,7 @@ class LocalSessions:
             row["count"] += mark.count
             row["since"] = min(row["since"], mark.first_at)
             row["until"] = max(row["until"], mark.last_at)
+            row["met"].append(mark.last_at)
             row["contexts"].append(mark.context_id)
         return sorted(found.values(), key=lambda row: (-row["sessions"], row["kind"]))
 

@@ -46,18 +46,27 @@ class Filler:
     ) -> Iterator[int]:
         """Everything that changed since the last time, newest activity first; gives the messages
         written at each session. `wait` is called before each, to let others go first."""
-        rows = self._space.contexts(limit=0, children=True)
-        known = {row.context_id for row in rows}
-        stamps = dict(self.index.rows("SELECT context_id, stamp FROM contexts"))
-        self._drop(name for name in stamps if name not in known)
-        late = [row for row in rows if stamps.get(row.context_id) != stamp_of(row)]
+        late = self._late()
         self.behind = len(late)
-        for row in late:
+        for context_id in late:
             if stop():
                 return
             wait()
-            yield self.update(row.context_id)
+            yield self.update(context_id)
             self.behind -= 1
+
+    def _late(self) -> list[str]:
+        """Sessions that changed, after those that are gone were dropped. Only their names are kept:
+        the rows of all sessions are large."""
+        rows = self._space.contexts(limit=0, children=True)
+        known = {row.context_id for row in rows}
+        stamps = dict(self.index.rows("SELECT context_id, stamp FROM contexts"))
+        late: list[str] = [
+            row.context_id for row in rows if stamps.get(row.context_id) != stamp_of(row)
+        ]
+        del rows
+        self._drop(name for name in stamps if name not in known)
+        return late
 
     def update(self, context_id: str) -> int:
         """Brings one session up to date; how many messages were written."""
@@ -69,18 +78,24 @@ class Filler:
             return 0
         return self._write(session)
 
-    def forget(self, context_ids: Iterable[str]) -> None:
-        """Leaves no trace of wiped sessions."""
-        self._drop(context_ids)
+    def rest(self) -> None:
+        """Lets go of the sessions that are kept open, and of what the database keeps in memory."""
+        self._open.clear()
+        self.index.rows("PRAGMA shrink_memory")
 
-    def _drop(self, context_ids: Iterable[str]) -> None:
+    def forget(self, context_ids: Iterable[str]) -> list[str]:
+        """Leaves no trace of wiped sessions. Sessions that lay beside them are out of the index
+        until they are filled again by `update`: their ids."""
         names = list(context_ids)
         for name in names:
             self._open.pop(name, None)
-        if not names:
-            return
-        for name in self.index.drop(names):
+        again = self.index.drop(names) if names else []
+        for name in again:
             self._open.pop(name, None)
+        return again
+
+    def _drop(self, context_ids: Iterable[str]) -> None:
+        for name in self.forget(context_ids):
             self.update(name)
 
     def _session(self, context_id: str) -> OpenSession:
@@ -110,12 +125,20 @@ class Filler:
             db.executemany("UPDATE docs SET dead = 1 WHERE id = ?", [(n,) for n in gone])
             db.executemany("UPDATE docs SET place = ? WHERE id = ?", moved)
             self._insert(db, here, new[:STEP])
+            if len(new) <= STEP:
+                self._stamp(db, row, here)
+                return len(new)
         for start in range(STEP, len(new), STEP):
             with self.index.writing() as db:
                 self._insert(db, here, new[start : start + STEP])
         with self.index.writing() as db:
-            db.execute("UPDATE contexts SET stamp = ? WHERE ref = ?", (stamp_of(row), here.ref))
+            self._stamp(db, row, here)
         return len(new)
+
+    @staticmethod
+    def _stamp(db: sqlite3.Connection, row: ContextRow, here: IndexedContext) -> None:
+        """The session is indexed as it is in this row."""
+        db.execute("UPDATE contexts SET stamp = ? WHERE ref = ?", (stamp_of(row), here.ref))
 
     def _enter(
         self, db: sqlite3.Connection, row: ContextRow, known: IndexedContext | None

@@ -202,15 +202,19 @@ class Index:
                         again.append(name)
                 db.execute(f"DROP TABLE shard_{shard:d}")
                 db.execute("DELETE FROM shards WHERE shard = ?", (shard,))
+            db.execute(
+                "DELETE FROM tools WHERE ref NOT IN (SELECT tool FROM docs WHERE tool IS NOT NULL)"
+            )
         if names:
             self.settle()
         return again
 
-    def settle(self) -> None:
-        """Leaves no free page and no WAL with older text."""
+    def settle(self) -> bool:
+        """Leaves no free page and no WAL with older text; False while a reader needs the WAL."""
         with self._lock, self._faults():
             self._db.execute("PRAGMA incremental_vacuum").fetchall()
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            ((busy, _, _),) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            return not busy
 
     def _make_shard(self, db: sqlite3.Connection, shard: int) -> None:
         db.execute(

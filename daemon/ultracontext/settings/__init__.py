@@ -1,7 +1,7 @@
 """Settings: defaults, config.toml, environment and flags in one frozen value."""
 
 from ultracontext.settings.custom import CustomRule, CustomRules
-from ultracontext.settings.load import all_keys, find_key, load_settings, variable_of
+from ultracontext.settings.load import all_keys, find_key, load_settings, parse_value, variable_of
 from ultracontext.settings.schema import (
     LOG_LEVELS,
     AgentSettings,
@@ -24,5 +24,6 @@ __all__ = [
     "load_settings",
     "parse_duration",
     "parse_time",
+    "parse_value",
     "variable_of",
 ]

@@ -4,25 +4,41 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Collection, MutableMapping
+from collections.abc import Collection, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any, cast
 
 from ultracontext.errors import SettingsError
 from ultracontext.settings.load import parse_value, read_config
+from ultracontext.settings.schema import Value
 
 
 def set_value(
     config_file: Path, key: str, text: str, *, agents: Collection[str] | None = None
 ) -> None:
     """Writes a key; raises SettingsError, and then the file is unchanged."""
+    set_values(config_file, {key: text}, agents=agents)
+
+
+def set_values(
+    config_file: Path, texts: Mapping[str, str], *, agents: Collection[str] | None = None
+) -> None:
+    """Writes all of the keys in one step, or none; raises SettingsError."""
     import tomlkit
 
-    value = parse_value(key, text, agents=agents)
+    values = {key: parse_value(key, text, agents=agents) for key, text in texts.items()}
     read_config(config_file)  # a broken file is reported, never written over
     source = config_file.read_text("utf-8") if config_file.exists() else ""
     document = tomlkit.parse(source)
-    table: MutableMapping[str, Any] = document
+    for key, value in values.items():
+        _put(document, key, value, config_file)
+    _replace(config_file, tomlkit.dumps(document))
+
+
+def _put(document: MutableMapping[str, Any], key: str, value: Value, config_file: Path) -> None:
+    import tomlkit
+
+    table = document
     *names, last = key.split(".")
     for name in names:
         if name not in table:
@@ -31,7 +47,6 @@ def set_value(
         if not isinstance(table, MutableMapping):
             raise SettingsError(f"{name} in {config_file} is no table")
     table[last] = list(value) if isinstance(value, tuple) else value
-    _replace(config_file, tomlkit.dumps(document))
 
 
 def _replace(config_file: Path, text: str) -> None:

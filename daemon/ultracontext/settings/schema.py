@@ -101,10 +101,19 @@ class RemoteSettings:
 class McpSettings:
     """What agents may read of each other."""
 
-    projects: str = "current"
+    projects: tuple[str, ...] = ("current",)
+    """`current`: a client sees the project that it works in; `all`; or globs of folders."""
+    allow_switch: bool = False
+    """Whether an agent may continue a session in another one by itself."""
 
     def check(self) -> None:
-        pass
+        if not self.projects:
+            raise SettingsError("mcp.projects is empty", hint='Use "current", "all" or globs')
+        for one in self.projects:
+            if one not in ("current", "all") and not one.startswith(("/", "~", "*")):
+                raise SettingsError(
+                    f"mcp.projects: {one!r} is no folder", hint="Begin a glob with /, ~ or *"
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,10 +122,14 @@ class RetentionSettings:
 
     days: int = 0
     """0: for ever."""
+    disk_mb: int = 0
+    """Room on disk that the store may take, in MB (1,000,000 bytes); 0: whatever it needs."""
 
     def check(self) -> None:
         if self.days < 0:
             raise SettingsError("retention.days is negative", hint="0 keeps everything")
+        if self.disk_mb < 0:
+            raise SettingsError("retention.disk_mb is negative", hint="0 sets no limit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

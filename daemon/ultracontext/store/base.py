@@ -286,6 +286,10 @@ class SpaceStore(ContextStore, Protocol):
         step and done again."""
 
     def stale(self, limit: int) -> list[ContextRow]: ...
+    def pulse(self) -> int | None:
+        """Another number whenever anything was written, by whatever program; None: not known.
+        Cheap, however much is stored. Equal numbers mean something within one process only."""
+
     def child_counts(self) -> dict[ContextId, int]:
         """How many sub-agents name each context as their parent; contexts without one left out."""
 

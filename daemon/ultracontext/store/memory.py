@@ -505,6 +505,9 @@ class MemorySpaceStore(History):
     def stale(self, limit: int) -> list[ContextRow]:
         return [row for root in self._roots.values() if (row := root.row()).stale][:limit]
 
+    def pulse(self) -> int | None:
+        return None
+
     def child_counts(self) -> dict[ContextId, int]:
         rows = [root.row() for root in self._roots.values()]
         return dict(Counter(

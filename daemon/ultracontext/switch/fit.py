@@ -193,7 +193,13 @@ def _pending(turns: list[Turn], wish: Wish, told: list[str]) -> tuple[list[Turn]
     if any(entry.images for entry in waiting) or len(text) > LONGEST_PENDING:
         told.append("the last prompt was not answered, and is too large for a command: ask again")
         return turns, None
-    return kept, text
+    return kept, _no_option(text)
+
+
+def _no_option(prompt: str) -> str:
+    """A prompt that no program takes for one of its options (`--help`, or one that lifts limits):
+    not every agent has another way to say so."""
+    return f" {prompt}" if prompt.startswith("-") else prompt
 
 
 def _chosen(turns: list[Turn], wish: Wish, told: list[str]) -> list[Turn]:
@@ -301,7 +307,9 @@ def _as_text(
             texts += _as_texts(entry, answers[entry.call_id])
         elif entry.kind in ("tool_call", "tool_result"):
             if entry.call_id in kept:
-                made.append(replace(entry, name=names.get(entry.name, entry.name)))
+                name = names.get(entry.name, entry.name)
+                lost["tool"] += entry.kind == "tool_call" and name != entry.name
+                made.append(replace(entry, name=name))
         else:
             made.append(entry)
     return [*made, *texts]

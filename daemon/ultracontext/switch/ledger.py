@@ -94,6 +94,7 @@ class Ledger:
                 if fresh:
                     self._path.chmod(0o600)
                 database.execute("PRAGMA synchronous=FULL")
+                database.execute("PRAGMA secure_delete=ON")
                 database.executescript(_SCHEMA)
                 yield database
         except (sqlite3.Error, OSError) as error:
@@ -112,6 +113,12 @@ class Ledger:
                     row.source.session_id, row.agent, row.session_id, msgspec.json.encode(row),
                 ),
             )  # fmt: skip
+
+    def settle(self) -> None:
+        """Leaves no free page with older text."""
+        if self._path.exists():
+            with self._open() as database:
+                database.execute("VACUUM")
 
     def rows(self) -> list[Row]:
         """Newest first."""

@@ -8,6 +8,7 @@ from datetime import datetime
 from time import monotonic
 from typing import Any, ClassVar
 
+from rich.style import Style
 from rich.text import Text
 from textual import events, work
 from textual.app import ComposeResult
@@ -64,6 +65,7 @@ class Home(Screen[None]):
         super().__init__()
         self.view = View()
         self._shown: str | None = None
+        self._lines_wanted: bool | None = None
 
     @property
     def dashboard(self) -> Any:
@@ -97,7 +99,9 @@ class Home(Screen[None]):
         self.query_one("#too-small", Static).update(
             f"The dashboard needs {LEAST[0]}x{LEAST[1]},\nhere are {width}x{height}."
         )
-        self.query_one(SessionList).two_lines = height >= 30 and width >= 80
+        room = height >= 30 and width >= 80
+        wanted = room if self._lines_wanted is None else self._lines_wanted
+        self.query_one(SessionList).two_lines = wanted
         self._refresh()
 
     # ---- the list ----------------------------------------------------------------------------
@@ -108,16 +112,17 @@ class Home(Screen[None]):
         now = self.dashboard.now()
         lines = arrange(entries, self.view)
         self.query_one(SessionList).show(lines, now, monotonic())
-        self.query_one("#tabs", Static).update(self._tabs(entries))
+        self.query_one("#tabs", Static).update(self._tabs(entries), layout=False)
         self.set_class(self.dashboard.loaded and not lines, "nothing")
         if self.dashboard.loaded and not lines:
             self.query_one("#empty", Static).update(self._nothing(entries))
 
     def _tabs(self, entries: Mapping[str, Entry]) -> Text:
         shown = Text(" ", no_wrap=True, overflow="ellipsis")
-        for name in (None, *self._agents(entries)):
-            chosen = name == self.view.agent
-            shown.append(f" {name or 'all'} ", "reverse" if chosen else "")
+        for number, name in enumerate((None, *self._agents(entries))):
+            click = Style.from_meta({"@click": f"screen.agent_at({number})"})
+            chosen = Style(reverse=name == self.view.agent)
+            shown.append(f" {one_line(name or 'all', 20)} ", chosen + click)
         if self.view.sort != "activity":
             shown.append(f"  by {self.view.sort}", "italic")
         if self.view.text and not self.query_one("#filter").has_class("shown"):
@@ -134,7 +139,11 @@ class Home(Screen[None]):
             return Text("Nothing matches. Escape shows all.")
         from ultracontext_dashboard.screens.first import first_words
 
-        return first_words(self.dashboard.places_looked_at(), self.dashboard.daemon_error)
+        return first_words(
+            self.dashboard.places_looked_at(),
+            self.dashboard.daemon_error,
+            home=self.dashboard.at.home,
+        )
 
     # ---- the preview -------------------------------------------------------------------------
     def on_session_list_selected(self, event: SessionList.Selected) -> None:
@@ -201,6 +210,13 @@ class Home(Screen[None]):
         self.view = replace(self.view, agent=names[(at + step) % len(names)])
         self._refresh()
 
+    def action_agent_at(self, number: int) -> None:
+        """The tab that was clicked."""
+        names: list[str | None] = [None, *self._agents(self.dashboard.entries)]
+        if number < len(names):
+            self.view = replace(self.view, agent=names[number])
+            self._refresh()
+
     def action_group(self) -> None:
         self.view = replace(self.view, grouped=not self.view.grouped)
         self._refresh()
@@ -212,7 +228,7 @@ class Home(Screen[None]):
 
     def action_lines(self) -> None:
         listed = self.query_one(SessionList)
-        listed.two_lines = not listed.two_lines
+        listed.two_lines = self._lines_wanted = not listed.two_lines
 
     def action_unfold(self) -> None:
         entry = self.query_one(SessionList).selected
@@ -251,12 +267,12 @@ def heading(entry: Entry, now: datetime) -> Text:
     shown = Text(no_wrap=True, overflow="ellipsis")
     shown.append(one_line(str(row.get("title") or "(no title)")), "bold")
     facts = [
+        words.state_words(entry.doing, now),
         f"{row['agent']} {row.get('agent_version') or ''}".strip(),
         one_line(project_of(row)),
         one_line(str(row.get("git_branch") or "")),
         f"{row.get('messages') or 0} messages",
         f"{words.count_text(row.get('tokens') or 0)} tokens" if row.get("tokens") else "",
-        words.state_words(entry.doing, now),
     ]
     shown.append("\n" + " · ".join(fact for fact in facts if fact), "dim")
     return shown

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any, ClassVar
 
 from rich.console import RenderableType
 from rich.text import Text
 
+from ultracontext_dashboard.library import moment
 from ultracontext_dashboard.screens.page import Page
-from ultracontext_dashboard.text import one_line
+from ultracontext_dashboard.text import one_line, tilde
 
 MOST_BYTES = 200_000
 MOST_LINES = 500
@@ -31,11 +33,31 @@ class LogView(Page):
         follow = page.scroll_offset.y >= page.max_scroll_y - 1
         if follow:
             self.call_after_refresh(page.scroll_end, animate=False)
-        shown = Text(f"{path}\n", style="dim", no_wrap=False)
+        shown = Text(f"{tilde(path, self.dashboard.at.home)}\n", style="dim", no_wrap=False)
         for line in lines:
-            bad = '"level":"error"' in line.replace(" ", "") or "[error" in line
-            shown.append(one_line(line, 1000) + "\n", "bold red" if bad else "default")
+            text, style = told(line)
+            shown.append(text + "\n", style)
         return shown
+
+
+STYLES = {"error": "bold red", "critical": "bold red", "warning": "yellow", "debug": "dim"}
+
+
+def told(line: str) -> tuple[str, str]:
+    """`20:24:40 warning  capture.tail  file-gone  code=x` of a line of the log, and its style."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return one_line(line, 1000), ""
+    if not isinstance(record, dict):
+        return one_line(line, 1000), ""
+    level = str(record.pop("level", ""))
+    when = moment(record.pop("timestamp", None))
+    stamp = when.astimezone().strftime("%m-%d %H:%M:%S") if when is not None else ""
+    logger, event = record.pop("logger", ""), record.pop("event", "")
+    rest = " ".join(f"{name}={value}" for name, value in record.items())
+    head = f"{stamp} {level:<7} {one_line(str(logger))}  {one_line(str(event))}"
+    return f"{head}  {one_line(rest, 1000)}".rstrip(), STYLES.get(level, "")
 
 
 def _newest(folder: Path) -> Path | None:

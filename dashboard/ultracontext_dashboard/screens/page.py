@@ -67,5 +67,5 @@ class Page(Screen[None]):
     def action_scroll(self, step: int) -> None:
         self.query_one("#page").scroll_relative(y=step, animate=False)
 
-    async def action_back(self) -> None:
-        await self.dismiss()
+    def action_back(self) -> None:
+        _ = self.dismiss()  # not awaited: it would wait for itself

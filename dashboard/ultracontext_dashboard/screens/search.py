@@ -55,8 +55,8 @@ class Search(Screen[None]):
     def action_list(self) -> None:
         self.query_one("#hits").focus()
 
-    async def action_back(self) -> None:
-        await self.dismiss()
+    def action_back(self) -> None:
+        _ = self.dismiss()  # not awaited: it would wait for itself
 
     @work(exclusive=True, exit_on_error=False, group="search")
     async def _search(self, query: str) -> None:

@@ -124,7 +124,7 @@ class SessionScreen(Screen[None]):
         end = " · ".join(right) + " "
         line.truncate(max(10, self.size.width - len(end) - 1), overflow="ellipsis")
         line.append(" " * max(1, self.size.width - line.cell_len - len(end)) + end)
-        self.query_one("#top", Static).update(line)
+        self.query_one("#top", Static).update(line, layout=False)
 
     def _side(self) -> None:
         entry = self.entry
@@ -133,14 +133,14 @@ class SessionScreen(Screen[None]):
             self.query_one("#side-text", Static).update(text)
 
     # ---- actions -----------------------------------------------------------------------------
-    async def action_back(self) -> None:
+    def action_back(self) -> None:
         field = self.query_one("#find", Input)
         if field.has_class("shown"):
             field.remove_class("shown")
             self.query_one(Conversation).search("")
             self.query_one(Conversation).focus()
             return
-        await self.dismiss()
+        _ = self.dismiss()  # not awaited: it would wait for itself
 
     def action_find(self) -> None:
         field = self.query_one("#find", Input)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ultracontext_dashboard.process import run_json
 from ultracontext_dashboard.screens.page import Page
-from ultracontext_dashboard.text import one_line
+from ultracontext_dashboard.text import one_line, tilde
 
 
 class SettingsView(Page):
@@ -28,7 +28,8 @@ class SettingsView(Page):
         table.add_column(ratio=1)
         for name, value, origin in _rows(found):
             table.add_row(Text(name, style="bold"), Text(value), Text(origin, style="dim"))
-        head = f"\n{at.paths.config_file}\nChange one by `ultracontext config set NAME VALUE`.\n"
+        where = tilde(at.paths.config_file, at.home)
+        head = f"\n{where}\nChange one by `ultracontext config set NAME VALUE`.\n"
         return Group(Text(head), table)
 
 

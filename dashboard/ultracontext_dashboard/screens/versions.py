@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -17,6 +18,9 @@ from ultracontext.errors import UltraContextError
 from ultracontext_dashboard.library import Entry
 from ultracontext_dashboard.process import run_json
 from ultracontext_dashboard.text import clean, one_line
+from ultracontext_dashboard.widgets.top import Keys
+
+SHOWN_LINES = 8
 
 
 class Versions(ModalScreen[None]):
@@ -43,7 +47,9 @@ class Versions(ModalScreen[None]):
             yield OptionList(id="versions", markup=False, compact=True)
             with VerticalScroll(id="diff-box"):
                 yield Static(id="diff", markup=False)
-            yield Static("enter read as it was   d what changed   esc back", markup=False)
+            yield Keys(
+                "enter read as it was   d what changed   esc back", id="switch-keys", wrap=True
+            )
 
     def on_mount(self) -> None:
         self.query_one("#versions").focus()
@@ -70,11 +76,11 @@ class Versions(ModalScreen[None]):
             if self._diff_first:
                 self.action_diff()
 
-    async def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         from ultracontext_dashboard.screens.session import SessionScreen
 
         version = int(self._versions[event.option_index].get("version", 0))
-        await self.dismiss()
+        _ = self.dismiss()  # not awaited: it would wait for itself
         self.dashboard.push(SessionScreen(self._entry.context_id, version=version))
 
     @work(exclusive=True, exit_on_error=False, group="diff")
@@ -97,25 +103,51 @@ class Versions(ModalScreen[None]):
 
 
 def _line(row: dict[str, Any]) -> Text:
-    affected = row.get("affected") or []
-    told = f"v{row.get('version')}  {row.get('operation')}"
-    told += f" {len(affected)}" if affected else ""
-    return Text(f"{told:<18} {str(row.get('created_at') or '')[:19]}", no_wrap=True)
-
-
-SIDES = (("removed", "-", "red"), ("changed", "~", ""), ("added", "+", "green"))
+    told = f"v{row.get('version')}  {one_line(str(row.get('operation')))}"
+    affected = row.get("affected")
+    count = len(affected) if isinstance(affected, list) else affected
+    told += f" {count}" if count else ""
+    messages = row.get("messages")
+    size = f"{messages:,} messages" if isinstance(messages, int) else ""
+    when = str(row.get("at") or row.get("created_at") or "")[:19].replace("T", " ")
+    return Text(f"{told:<22} {size:<16} {one_line(when)}", no_wrap=True)
 
 
 def diff_text(found: Any) -> Text:
     """Added, removed and changed messages of one step."""
     shown = Text()
-    for name, sign, style in (
-        ("removed", "-", "red"),
-        ("changed", "~", ""),
-        ("added", "+", "green"),
-    ):
-        for row in (found or {}).get(name) or []:
-            text = row if isinstance(row, str) else str(row.get("text") or row.get("id") or row)
-            for line in clean(text).split("\n")[:8]:
-                shown.append(f"{sign} {one_line(line, 300)}\n", style)
+    for row in _rows(found, "removed"):
+        _side(shown, "-", row, "red")
+    for pair in _rows(found, "changed"):
+        _side(shown, "-", pair.get("before", pair), "red")
+        _side(shown, "+", pair.get("after", pair), "green")
+    for row in _rows(found, "added"):
+        _side(shown, "+", row, "green")
     return shown if shown.plain else Text("nothing changed but the version's own metadata")
+
+
+def _rows(found: Any, name: str) -> list[dict[str, Any]]:
+    rows = found.get(name) if isinstance(found, dict) else None
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def _side(shown: Text, sign: str, row: Any, style: str) -> None:
+    text = said(row)
+    lines = clean(text).split("\n")
+    for line in lines[:SHOWN_LINES]:
+        shown.append(f"{sign} {one_line(line, 300)}\n", style)
+    if len(lines) > SHOWN_LINES:
+        shown.append(f"  … {len(lines) - SHOWN_LINES} more lines\n", "dim")
+
+
+def said(row: Any) -> str:
+    """`user: text` of a message of the API, which may hold anything."""
+    if not isinstance(row, dict):
+        return str(row)
+    content = row.get("content", row.get("text"))
+    if isinstance(content, dict):
+        content = content.get("text", content)
+    if not isinstance(content, str):
+        content = json.dumps(content if content is not None else row, ensure_ascii=False)
+    role = row.get("role")
+    return f"{role}: {content}" if role else content

@@ -26,6 +26,10 @@ from ultracontext_dashboard.text import fit, one_line
 STATE_WIDTH = 8
 AGENT_WIDTH = 9
 AGE_WIDTH = 10
+COUNTED = 78
+"""Cells from which on messages and tokens are told as well."""
+MARK = "▌"
+"""Before the selected row: sixteen colours may not tell its background."""
 
 
 class SessionList(ScrollView, can_focus=True):
@@ -215,7 +219,11 @@ class SessionList(ScrollView, can_focus=True):
             segments = self._first(line, line.entry, width, base)
         else:
             segments = self._second(line.entry, width, base)
-        return Strip(segments, width)
+        strip = Strip(segments, width)
+        if index == self._index:
+            mark = Segment(MARK, base + self._style("agent"))
+            strip = Strip([mark, *strip.crop(1)], width)
+        return strip
 
     def _style(self, name: str) -> Style:
         return self.get_component_rich_style(f"session-list--{name}", partial=True)
@@ -229,13 +237,12 @@ class SessionList(ScrollView, can_focus=True):
         agent = fit(one_line(str(entry.row["agent"])), AGENT_WIDTH - 1) + " "
         out.append(Segment(agent, base + self._style("agent")))
         used += AGENT_WIDTH
-        ages = "" if self.two_lines else words.age(entry.updated, self._now)
-        tail = fit(ages, AGE_WIDTH, right=True) if ages else ""
+        tail = "" if self.two_lines else self._facts(entry, width)
         fold = f"+{line.folded} " if line.folded else ""
         expires = _expires(entry, self._now)
         tail = f" {expires}{fold}{tail} " if (expires or fold or tail) else " "
         room = max(0, width - used - len(tail) - (1 if expires else 0))
-        project_width = min(max(8, room // 4), 24) if room >= 40 else 0
+        project_width = min(max(10, room // 4), 24) if room >= 30 else 0
         if project_width:
             out.append(Segment(fit(one_line(project_of(entry.row)), project_width - 1) + " ", base))
         lead = ("  " * (line.depth - 1) + "└ " + f"{line.origin}: ") if line.depth else ""
@@ -249,14 +256,23 @@ class SessionList(ScrollView, can_focus=True):
         spark = words.spark(entry.spark(self._clock))
         indent = STATE_WIDTH + 1
         dim = base + self._style("dim")
-        tail = f" {fit(words.age(entry.updated, self._now), AGE_WIDTH, right=True)} "
+        tail = f" {self._facts(entry, width)} "
         room = max(0, width - indent - len(spark) - 1 - len(tail))
         return [
             Segment(" " * indent, dim),
-            Segment(spark + " ", base + self._style("running" if any(spark.strip("▁")) else "dim")),
+            Segment(spark + " ", base + self._style("running")),
             Segment(fit(_what(doing, self._now), room), dim),
             Segment(tail, dim),
         ]
+
+    def _facts(self, entry: Entry, width: int) -> str:
+        """Messages, tokens and age, as many as there is room for."""
+        facts = fit(words.age(entry.updated, self._now), AGE_WIDTH, right=True)
+        if width >= COUNTED:
+            tokens, messages = entry.row.get("tokens") or 0, entry.row.get("messages") or 0
+            told = f"{words.count_text(tokens)} tok" if tokens else ""
+            facts = f"{words.count_text(messages):>6} msg {told:>10} {facts}"
+        return facts
 
 
 def _what(doing: object, now: datetime) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from rich.text import Text
+from textual import events
+from textual.geometry import Size
 from textual.widgets import Static
 
 from ultracontext_dashboard import words
@@ -23,33 +25,80 @@ class Top(Static):
 
     def _draw(self) -> None:
         app: Any = self.app
-        self.update(health_line(app, self.size.width))
+        self.update(health_line(app, self.size.width), layout=False)
 
     def on_resize(self) -> None:
         self._draw()
 
 
-class Keys(Static):
-    """What the keys do here, as many as there is room for."""
+NAMED = {
+    "/": "slash", "?": "question_mark", "esc": "escape", ",": "comma", "+": "plus", "j/k": "j",
+}  # fmt: skip
+"""Keys that are written otherwise than Textual calls them."""
 
-    def __init__(self, text: str, *, id: str | None = None, classes: str = "") -> None:
+
+class Keys(Static):
+    """What the keys do here, as many as there is room for, or on several lines; a click on one
+    presses it."""
+
+    def __init__(
+        self, text: str, *, id: str | None = None, classes: str = "", wrap: bool = False
+    ) -> None:
         super().__init__(id=id, classes=classes, markup=False)
-        self._text = text
+        self._groups = text.split("   ")
+        self._wrap = wrap
+
+    def lines(self, width: int) -> list[list[str]]:
+        """The groups of each line."""
+        room = max(10, width - 2)
+        if not self._wrap:
+            return [shortened(self._groups, room)]
+        found: list[list[str]] = [[]]
+        for group in self._groups:
+            if found[-1] and len("   ".join([*found[-1], group])) > room:
+                found.append([])
+            found[-1].append(group)
+        return found
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self.lines(width))
 
     def render(self) -> Text:
-        groups = self._text.split("   ")
-        last = groups[-2:] if len(groups) > 2 else []
-        room = self.size.width - 2
-        shown: list[str] = []
-        for group in groups[: len(groups) - len(last)]:
-            if len("   ".join([*shown, group, *last])) > room:
-                break
-            shown.append(group)
-        line = Text(" ", no_wrap=True, overflow="ellipsis")
-        for group in [*shown, *last]:
-            key, _, name = group.partition(" ")
-            line.append(key, "bold").append(f" {name}   ")
-        return line
+        shown = Text("", no_wrap=True, overflow="ellipsis")
+        for number, groups in enumerate(self.lines(self.size.width)):
+            shown.append("\n " if number else " ")
+            for group in groups:
+                key, _, name = group.partition(" ")
+                shown.append(key, "bold").append(f" {name}   ")
+        return shown
+
+    def key_at(self, x: int, y: int) -> str | None:
+        """The key that is written there, as Textual calls it."""
+        lines = self.lines(self.size.width)
+        at = 1
+        for group in lines[y] if 0 <= y < len(lines) else ():
+            if at <= x < at + len(group):
+                key = group.partition(" ")[0]
+                return NAMED.get(key, key)
+            at += len(group) + 3
+        return None
+
+    def on_click(self, event: events.Click) -> None:
+        key = self.key_at(event.x, event.y)
+        if key is not None:
+            event.stop()
+            self.app.simulate_key(key)
+
+
+def shortened(groups: list[str], room: int) -> list[str]:
+    """As many as fit; the last two always stay."""
+    last = groups[-2:] if len(groups) > 2 else []
+    shown: list[str] = []
+    for group in groups[: len(groups) - len(last)]:
+        if len("   ".join([*shown, group, *last])) > room:
+            break
+        shown.append(group)
+    return [*shown, *last]
 
 
 def health_line(app: Any, width: int) -> Text:
@@ -59,10 +108,9 @@ def health_line(app: Any, width: int) -> Text:
     line.append(f"{sign} {told}", style)
     now = app.now()
     live = sum(entry.doing.state == "running" for entry in app.entries.values())
-    today = sum(
-        entry.updated is not None and entry.updated.astimezone().date() == now.astimezone().date()
-        for entry in app.entries.values()
-    )
+    midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+    times = (entry.updated for entry in app.entries.values())
+    today = sum(when is not None and when >= midnight for when in times)
     masked = (app.status.get("capture") or {}).get("masked")
     facts = [f"{live} live", f"{today} today"]
     if isinstance(masked, int):

@@ -11,7 +11,7 @@ from ultracontext.api.access import request_id
 from ultracontext.api.auth import AdminKey, KeyRing, bearer
 from ultracontext.api.hosts import Hosts
 from ultracontext.api.limits import RateLimit
-from ultracontext.store.keys import issue
+from ultracontext.store.keys import Key, issue
 from ultracontext.store.keys.memory import MemoryKeys
 from ultracontext.store.keys.tokens import MARKS, RANDOM, new_key, prefix_of
 
@@ -97,7 +97,7 @@ class Counting(MemoryKeys):
         self.asked["epoch"] += 1
         return super().epoch()
 
-    def find(self, prefix: str) -> object:  # type: ignore[override]
+    def find(self, prefix: str) -> Key | None:
         self.asked["find"] += 1
         return super().find(prefix)
 

@@ -53,7 +53,9 @@ def fault(line: str) -> str | None:
         if not _WORD.fullmatch(word):
             continue
         if word.startswith("-"):
-            options = [name for p in command.get_params(context) for name in p.opts]
+            options = [
+                name for p in command.get_params(context) for name in (*p.opts, *p.secondary_opts)
+            ]
             if word not in options:
                 return f"no option {word}"
         elif hasattr(command, "get_command"):

@@ -39,8 +39,13 @@ class Behind:
             pause=lambda project: self.done.append(_named("pause", project)),
             go_on=lambda project: self.done.append(_named("continue", project)),
             sweep=lambda: self.done.append("sweep"),
+            forget=self.forget,
             stop=lambda: self.done.append("stop"),
         )
+
+    def forget(self, contexts: list[str]) -> bool:
+        self.done.append(f"forget {' '.join(contexts)}")
+        return True
 
     def status(self) -> dict[str, Any]:
         if self.error is not None:
@@ -87,6 +92,20 @@ async def test_a_project_is_named_in_the_body(place: Path) -> None:
                 await asyncio.to_thread(client.post, "/pause", body)
             assert caught.value.code == "usage"
     assert behind.done == ["pause /w/app", "continue /w/app"]
+
+
+async def test_wiped_contexts_are_told(place: Path) -> None:
+    behind = Behind()
+    async with serve_control(place, behind.actions(), Hub("a"), version="1"):
+        client = ControlClient(place)
+        body = {"contexts": ["ctx_1", "ctx_2"]}
+        answer = await asyncio.to_thread(client.post, "/forget", body)
+        assert answer["clean"] is True
+        for wrong in ({"contexts": "ctx_1"}, {"contexts": [1]}, {}):
+            with pytest.raises(TransportError) as caught:
+                await asyncio.to_thread(client.post, "/forget", wrong)
+            assert caught.value.code == "usage"
+    assert behind.done == ["forget ctx_1 ctx_2"]
 
 
 async def test_errors_are_answers_with_a_code(place: Path) -> None:

@@ -146,7 +146,10 @@ def test_a_dropped_session_leaves_no_byte_and_its_neighbours_stay(library: Libra
     (hit,) = library.find("xylograph")
     with library.space() as space:
         index = Index(library.index_file, write=True)
-        Filler(index, space, library.redactor).forget([hit.context_id])
+        filler = Filler(index, space, library.redactor)
+        for name in filler.forget([hit.context_id]):
+            filler.update(name)
+        assert index.settle()
         index.close()
     assert not library.find("xylograph")
     assert len(library.find("zoetrope")) == 1

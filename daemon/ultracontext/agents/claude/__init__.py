@@ -12,6 +12,7 @@ from ultracontext.agents.claude.lineage import relate
 from ultracontext.agents.claude.listing import listing, lookups
 from ultracontext.agents.claude.proof import PROOF
 from ultracontext.agents.claude.reader import ClaudeReader, folder_of
+from ultracontext.agents.claude.tooling import TOOLING
 from ultracontext.agents.claude.writer import ClaudeWriter
 from ultracontext.formats import AgentSpec
 
@@ -37,6 +38,7 @@ SPEC = AgentSpec(
     summarises=summarises,
     proof=PROOF,
     opening=lambda prompt: ("claude", prompt),
+    tooling=TOOLING,
 )
 
 __all__ = ["SPEC"]

@@ -8,6 +8,7 @@ from ultracontext.agents.codex.layout import FILES, FOLDERS, classify, roots
 from ultracontext.agents.codex.listing import listing, lookups
 from ultracontext.agents.codex.proof import PROOF
 from ultracontext.agents.codex.reader import Reader, folder_of
+from ultracontext.agents.codex.tooling import TOOLING
 from ultracontext.agents.codex.writer import CodexWriter
 from ultracontext.formats import AgentSpec
 
@@ -32,6 +33,7 @@ SPEC = AgentSpec(
     summarises=summarises,
     proof=PROOF,
     opening=lambda prompt: ("codex", prompt),
+    tooling=TOOLING,
 )
 
 __all__ = ["SPEC"]

@@ -8,6 +8,7 @@ from ultracontext.agents.cursor.compat import COMPAT, MET
 from ultracontext.agents.cursor.layout import FILES, FOLDERS, classify, roots
 from ultracontext.agents.cursor.listing import listing, lookups
 from ultracontext.agents.cursor.reader import CursorReader
+from ultracontext.agents.cursor.tooling import TOOLING
 from ultracontext.agents.cursor.writer import opening
 from ultracontext.formats import AgentSpec
 
@@ -26,6 +27,7 @@ SPEC = AgentSpec(
     described=tuple(met.version for met in MET),
     compat=COMPAT,
     opening=opening,
+    tooling=TOOLING,
 )
 
 __all__ = ["SPEC"]

@@ -11,6 +11,7 @@ from ultracontext.agents.gemini.lineage import relate
 from ultracontext.agents.gemini.listing import listing, lookups
 from ultracontext.agents.gemini.proof import PROOF
 from ultracontext.agents.gemini.reader import GeminiReader
+from ultracontext.agents.gemini.tooling import TOOLING
 from ultracontext.agents.gemini.writer import GeminiWriter, opening
 from ultracontext.formats import AgentSpec
 
@@ -33,6 +34,7 @@ SPEC = AgentSpec(
     summarises=summarises,
     proof=PROOF,
     opening=opening,
+    tooling=TOOLING,
 )
 
 __all__ = ["SPEC"]

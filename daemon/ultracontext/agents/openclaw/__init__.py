@@ -11,6 +11,7 @@ from ultracontext.agents.openclaw.lineage import relate
 from ultracontext.agents.openclaw.listing import listing, lookups
 from ultracontext.agents.openclaw.proof import PROOF
 from ultracontext.agents.openclaw.reader import OpenClawReader, folder_of
+from ultracontext.agents.openclaw.tooling import TOOLING
 from ultracontext.agents.openclaw.writer import OpenClawWriter, opening
 from ultracontext.formats import AgentSpec
 
@@ -34,6 +35,7 @@ SPEC = AgentSpec(
     summarises=summarises,
     proof=PROOF,
     opening=opening,
+    tooling=TOOLING,
 )
 
 __all__ = ["SPEC"]

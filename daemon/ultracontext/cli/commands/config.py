@@ -85,7 +85,7 @@ def put(
     elif settings.origins.get(key) == "environment":
         output.note(f"Written, but {variable_of(key, place.env)} is set and wins.")
     else:
-        output.note("Written. A running daemon takes it at its next start.")
+        output.note("Written. A running daemon takes it within seconds.")
     _tell_missing(place, settings, key)
     if key in RULES:
         _tell_captured(place, settings)

@@ -40,13 +40,14 @@ def run(
             "--json goes with --once", hint="`ultracontext status --json` asks a daemon"
         )
     place = workspace()
-    settings = _settings(place, {} if backfill is None else {"capture.backfill": backfill})
+    flags = {} if backfill is None else {"capture.backfill": backfill}
+    settings = _settings(place, flags)
     if once:
         return _run_once(place, settings, as_json=json, quiet=no_progress)
     from ultracontext.runtime.assembly import Setup
     from ultracontext.runtime.daemon import run_daemon
 
-    setup = Setup(paths=place.paths, settings=settings, env=place.env, home=place.home)
+    setup = Setup(paths=place.paths, settings=settings, env=place.env, home=place.home, flags=flags)
     place.paths.ensure()
     terminal = sys.stderr if output.is_terminal(sys.stderr) else None
     logs.configure(level=settings.log.level, file=place.paths.log_file, terminal=terminal)

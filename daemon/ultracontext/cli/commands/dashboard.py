@@ -28,7 +28,8 @@ def dashboard() -> None:
 def open_dashboard(place: Workspace) -> int:
     """Opens it; the daemon is started first when none runs. The exit code."""
     run = _screen()
-    if sys.stdin.isatty() and sys.stdout.isatty():
+    dumb = place.env.get("TERM", "") in ("", "dumb")
+    if sys.stdin.isatty() and sys.stdout.isatty() and not dumb:
         _make_sure_of_daemon(place)
     return int(
         run(

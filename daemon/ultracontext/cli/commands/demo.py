@@ -1,4 +1,5 @@
-"""`demo`: plays packaged recordings into a temporary home and prints what is captured."""
+"""`demo`: plays packaged recordings into a temporary home; what is captured of them is seen in the
+dashboard, or printed where there is no terminal."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import os
 import queue
 import shutil
 import signal
+import sys
 import tempfile
 import textwrap
 import threading
@@ -33,7 +35,8 @@ app = command_app()
 
 KEPT_VARIABLES = (
     "PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "PYTHONPATH", "PYTHONUTF8", "VIRTUAL_ENV",
-    "ULTRACONTEXT_REDACTION_ENGINE",
+    "ULTRACONTEXT_REDACTION_ENGINE", "TERM", "COLORTERM", "COLORFGBG", "SHELL", "NO_COLOR",
+    "ULTRACONTEXT_THEME",
 )  # fmt: skip
 CATCH_UP_SECONDS = 10.0
 WIDTH = 100
@@ -49,15 +52,22 @@ def demo(
         float, typer.Option("--pause", metavar="SECONDS", help="Between two records.")
     ] = 0.3,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the temporary home.")] = False,
+    text: Annotated[
+        bool, typer.Option("--text", help="Print what is captured, not the dashboard.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON line a message.")] = False,
 ) -> None:
-    """Plays recorded samples into a temporary home and prints what is captured."""
+    """Plays recorded samples into a temporary home: in the dashboard, or as text."""
     if not 0 <= pause <= 60:
         raise UsageError("--pause is between 0 and 60 seconds", hint="Write it like --pause 0.3")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # cleans up as Ctrl-C does
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)  # cleans up as Ctrl-C does
     with _temporary_home(keep) as home:
         place = Workspace(env=_environment(home), home=home)
         key = made_up_key()
+        if not json and not text and _can_draw(place):
+            _on_screen(place, key, pause)
+            return
         if not json:
             output.note(f"A daemon watches {home}; recorded agents type there now.")
             output.note(f"One prompt holds the made-up key {key}: see what becomes of it.\n")
@@ -83,6 +93,46 @@ def _temporary_home(keep: bool) -> Iterator[Path]:
     finally:
         if not keep:
             shutil.rmtree(home, ignore_errors=True)
+
+
+def _can_draw(place: Workspace) -> bool:
+    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    return on_terminal and place.env.get("TERM", "dumb") not in ("", "dumb")
+
+
+def _on_screen(place: Workspace, key: str, pause: float) -> None:
+    """The dashboard, while recorded agents type behind it; ends when the person leaves it."""
+    from ultracontext.cli.commands.dashboard import open_dashboard
+
+    left = threading.Event()
+    plan = recordings(place.home, key)
+    for recording in plan:
+        recording.file.parent.mkdir(parents=True)
+    start_daemon(place)
+    typing = threading.Thread(target=_type, args=(plan, pause, left), daemon=True)
+    typing.start()
+    try:
+        open_dashboard(place)
+    finally:
+        left.set()
+        typing.join()
+        with suppress(UltraContextError):
+            stop_daemon(place)
+
+
+def _type(plan: list[Recording], pause: float, left: threading.Event) -> None:
+    """Appends the recordings by turns, record by record, until all is written or `left` is set."""
+    waiting = [(recording.file, iter(recording)) for recording in plan]
+    while waiting:
+        for file, lines in list(waiting):
+            line = next(lines, None)
+            if line is None:
+                waiting.remove((file, lines))
+                continue
+            with file.open("ab") as target:
+                target.write(line)
+            if left.wait(pause):
+                return
 
 
 def _environment(home: Path) -> Mapping[str, str]:

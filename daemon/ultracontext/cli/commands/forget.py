@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,7 @@ from ultracontext.cli import output
 from ultracontext.cli.commands.export import chosen_contexts, named
 from ultracontext.cli.contexts import confirm
 from ultracontext.cli.group import UsageError, command_app
-from ultracontext.cli.stores import editing
+from ultracontext.cli.stores import editing, is_here
 from ultracontext.cli.workspace import Workspace, workspace
 from ultracontext.errors import NotFoundError, UltraContextError
 
@@ -44,16 +45,21 @@ def forget(
     if (ident is None) == (project is None):
         raise UsageError("name a session or --project DIR", hint="One of both")
     place = workspace()
+    here = is_here(place, store)
     with editing(place, store) as space:
-        rows = _rows(place, space, ident, project)
-        forks = _forks(space, rows)
+        rows = _with_sub_agents(space, _rows(place, space, ident, project))
+        forks = _forks(space, rows) + (_copies(place, space, rows) if here else [])
         if not json:
             _list(rows, forks, keep_forks=keep_forks)
         name = str(rows[0].context_id) if ident is not None else place.absolute(project or "")
         gone = len(rows) + (0 if keep_forks else len(forks))
         confirm(name, f"This wipes {gone} contexts and their history", yes=yes)
-        done = _wipe(space, rows, forks=not keep_forks)
+        done = _wipe(space, rows, [] if keep_forks else forks, forks=not keep_forks)
+        if keep_forks:
+            done["kept_forks"] = [str(fork.context_id) for fork in forks]
         clean = _scrub(space)
+        if here:
+            done["written"], clean = _beside(place, space, done["wiped"], clean=clean)
     _tell(done, clean=clean, as_json=json)
     return 0 if clean else 1
 
@@ -64,6 +70,57 @@ def _rows(
     if ident is not None:
         return [named(space, ident)]
     return list(chosen_contexts(place, space, [], project))
+
+
+def _with_sub_agents(space: SpaceStore, rows: list[ContextInfo]) -> list[ContextInfo]:
+    """Sub-agents are a part of their session: what they were asked and said goes with it."""
+    from ultracontext.store.transfer import all_contexts
+
+    found = {row.context_id: row for row in rows}
+    parents: set[tuple[str | None, str | None]] = {
+        (row.agent, row.session_id) for row in rows if row.session_id is not None
+    }
+    every = list(all_contexts(space)) if parents else []
+    while True:
+        new = [row for row in every
+               if row.context_id not in found and _parent_of(row) in parents]  # fmt: skip
+        if not new:
+            return list(found.values())
+        found |= {row.context_id: row for row in new}
+        parents |= {(row.agent, row.session_id) for row in new}
+
+
+def _parent_of(row: ContextInfo) -> tuple[str | None, str | None] | None:
+    metadata: Any = row.metadata if isinstance(row.metadata, dict) else {}
+    parent = metadata.get("parent_session")
+    if row.session_id is None or metadata.get("relation") != "subagent" or not parent:
+        return None
+    return row.agent, str(parent)
+
+
+def _copies(place: Workspace, space: SpaceStore, rows: list[ContextInfo]) -> list[ContextInfo]:
+    """Captured sessions that a switch wrote from these: forks by another way."""
+    from ultracontext.model import ContextId
+    from ultracontext.runtime.forgetting import written_copies
+
+    found = []
+    for name in sorted(written_copies(place.paths, [str(row.context_id) for row in rows])):
+        with suppress(NotFoundError):
+            found.append(space.context(ContextId(name)))
+    known = {row.context_id for row in (*rows, *_forks(space, rows))}
+    return [row for row in found if row.context_id not in known]
+
+
+def _beside(
+    place: Workspace, space: SpaceStore, wiped: list[str], *, clean: bool
+) -> tuple[list[str], bool]:
+    """What lies beside the local store goes too; the sessions that a switch wrote and that their
+    agents still have, and whether no byte is left."""
+    from ultracontext.runtime.forgetting import leave_index, leave_ledger
+
+    left = leave_ledger(place.paths, wiped)
+    clean = leave_index(place.paths, space, lambda: place.redactor, wiped) and clean
+    return [row.path for row in left], clean
 
 
 def _forks(space: SpaceStore, rows: list[ContextInfo]) -> list[ContextInfo]:
@@ -89,10 +146,12 @@ def _line(row: ContextInfo) -> str:
     return output.one_line("  ".join(str(part) for part in told if part))
 
 
-def _wipe(space: SpaceStore, rows: list[ContextInfo], *, forks: bool) -> dict[str, list[str]]:
+def _wipe(
+    space: SpaceStore, rows: list[ContextInfo], copies: list[ContextInfo], *, forks: bool
+) -> dict[str, list[str]]:
     wiped: dict[str, None] = {}
     kept: dict[str, None] = {}
-    for row in rows:
+    for row in (*rows, *copies):
         if row.context_id in wiped:  # a fork of one before it
             continue
         try:
@@ -122,8 +181,13 @@ def _tell(done: dict[str, list[str]], *, clean: bool, as_json: bool) -> None:
         output.write(f"Wiped {len(done['wiped'])}. What was in them is not captured again.")
         for name in done["kept_forks"]:
             output.write(f"kept {name}, a fork that holds some of the text")
+        for path in done.get("written", ()):
+            output.write(
+                output.one_line(f"{path} was written by a switch and stays with its agent")
+            )
     if not clean:
         raise UltraContextError(
-            "bytes of it may still be in the store's files: another program is reading",
+            "bytes of it may still be in the files of the store or the index: another program is"
+            " reading",
             hint="They go at the next upkeep of the daemon", code="not-scrubbed",
         )  # fmt: skip

@@ -86,14 +86,14 @@ def _find(place: Workspace, asked: Asked, now: datetime) -> list[Hit]:
     with place.reading() as space:
         if space is None:
             return []
-        index = _index(place, space)
+        index = index_of(place, space)
         try:
             return find(index, space, place.redactor, asked, now=now)
         finally:
             index.close()
 
 
-def _index(place: Workspace, space: SpaceStore) -> Any:
+def index_of(place: Workspace, space: SpaceStore) -> Any:
     """The daemon's; without a daemon it is brought up to date first."""
     from ultracontext.runtime.lock import running
     from ultracontext.search import Filler, Index

@@ -112,9 +112,14 @@ async def _serve(
     from ultracontext.api import AccessLog, Service
     from ultracontext.api.running import Running, recorded
     from ultracontext.api.server import serving, stop_signal
+    from ultracontext.cli.mcpdesk import RemoteTools
     from ultracontext.store.keys import open_keys
 
-    service = Service(store, open_keys(store, url), options, redactor=_Masking(place))
+    masking = _Masking(place)
+    service = Service(
+        store, open_keys(store, url), options, redactor=masking,
+        tools=RemoteTools(place, store, masking, local=url == place.paths.store_file),
+    )  # fmt: skip
     access = AccessLog(place.paths.logs_dir / "access.log")
     async with serving(service, access) as port:
         me = Running(pid=os.getpid(), host=options.host, port=port, loopback=options.on_loopback)

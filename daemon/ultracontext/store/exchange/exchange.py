@@ -302,7 +302,11 @@ class Exchange:
         return json_answer(shapes.tombstone(found), 201)
 
     def lift(self, call: Call, *, id: str) -> Answer:
-        return json_answer({"lifted": self._space.lift(context_name(id), now=self._now(call))})
+        try:
+            lifted = self._space.lift(context_name(id), now=self._now(call))
+        except NotFoundError:  # no id at all
+            lifted = False
+        return json_answer({"lifted": lifted})
 
     # pieces
     def scrub(self) -> None:

@@ -24,23 +24,15 @@ def open_keys(store: Store, url: str | Path) -> Keys:
 
     if str(url).startswith(("postgresql://", "postgres://")):
         from ultracontext.store.keys.postgres import PostgresKeys
+        from ultracontext.store.postgres.connection import parsed
 
-        return PostgresKeys(_without_space(str(url)))
+        return PostgresKeys(parsed(str(url))[0])
     scheme, path = parse_store_url(url)
     if scheme == "memory":
         return _of_memory.setdefault(store, MemoryKeys())
     from ultracontext.store.keys.file import FileKeys, keys_file
 
     return FileKeys(keys_file(path))
-
-
-def _without_space(url: str) -> str:
-    """`?space=` is ours and no setting of libpq."""
-    from urllib.parse import parse_qsl, urlencode, urlsplit
-
-    parts = urlsplit(url)
-    kept = [(k, v) for k, v in parse_qsl(parts.query, keep_blank_values=True) if k != "space"]
-    return parts._replace(query=urlencode(kept)).geturl()
 
 
 __all__ = [

@@ -163,6 +163,9 @@ class PostgresSpaceStore(NoCapture, History):
     def stale(self, limit: int) -> list[ContextRow]:
         return []
 
+    def pulse(self) -> int | None:
+        return None
+
     def child_counts(self) -> dict[ContextId, int]:
         counts: dict[ContextId, int] = {}
         for root in self._roots(sql.SESSIONS):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 from urllib.parse import quote
@@ -21,6 +23,9 @@ WAL_PAGES = 3000
 """A commit that leaves more pages than this in the WAL moves them into the file."""
 WAL_LIMIT_BYTES = 32 << 20
 """A WAL found larger than this after a commit is emptied at once."""
+
+ROOM_BYTES = 256 << 20
+"""That stay free beside a copy."""
 
 WRITER = {
     "synchronous": "NORMAL",
@@ -190,11 +195,26 @@ def migrate(path: Path) -> None:
             connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
             connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
         connection.execute("PRAGMA journal_mode=WAL")
+        if 0 < version < max(target for target, _ in schema.MIGRATIONS):
+            _keep_copy(connection, path, version)
         for target, statements in schema.MIGRATIONS:
             if target > version:
                 _step(connection, target, statements)
     finally:
         connection.close()
+
+
+def _keep_copy(connection: sqlite3.Connection, path: Path, version: int) -> None:
+    """The store as it was before the change, in place of an earlier such copy. Without room for it
+    the change goes on: it is one transaction a step, so the copy is for faults of ours only."""
+    copy = path.with_name(f"{path.name}.schema-{version}")
+    if shutil.disk_usage(path.parent).free < 2 * path.stat().st_size + ROOM_BYTES:
+        return
+    for earlier in path.parent.glob(f"{glob.escape(path.name)}.schema-*"):
+        earlier.unlink(missing_ok=True)
+    os.close(os.open(copy, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    with closing(sqlite3.connect(copy)) as target:
+        connection.backup(target)
 
 
 def _step(connection: sqlite3.Connection, target: int, statements: str) -> None:

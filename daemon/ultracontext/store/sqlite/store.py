@@ -363,6 +363,11 @@ class SqliteSpaceStore(History):
         with self._reader.reading() as connection:
             return contexts.stale(connection, self.space, limit)
 
+    def pulse(self) -> int | None:
+        with self._reader.reading() as connection:
+            (version,) = connection.execute("PRAGMA data_version").fetchone()
+            return hash((id(connection), version))
+
     def child_counts(self) -> dict[ContextId, int]:
         with self._reader.reading() as connection:
             return lists.child_counts(connection, self.space)
