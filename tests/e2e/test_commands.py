@@ -142,8 +142,6 @@ def test_status_has_its_shape_with_and_without_a_daemon(person: Person) -> None:
         (["sessions", "--limit", "x"], "--help"),
         (["show"], "--help"),
         (["show", "x", "--version", "three"], "--help"),
-        (["show", "x", "--before", "1d"], "Leave it out"),
-        (["show", "x", "--at", "2"], "Leave it out"),
         (["show", "x", "--format", "pdf"], "markdown"),
         (["config", "get", "capture.backfil"], "capture.backfill"),
         (["config", "set", "capture.backfill", "never"], "24h"),

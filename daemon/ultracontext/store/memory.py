@@ -268,7 +268,7 @@ class MemorySpaceStore(History):
             )
             self._begin(root)
         if event.version is not None:
-            when = root.updated_ms if time_ms is None else time_ms
+            when = max(root.updated_ms, time_ms or root.updated_ms)
             context = Context(self._rows.tables[context_id], self._events)
             begin(context, event.version, now_ms=when)
         first = self._events.get(event.first) if event.revision and event.first else None

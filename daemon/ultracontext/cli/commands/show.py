@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator
+from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -11,6 +12,8 @@ import typer
 from ultracontext.cli import output
 from ultracontext.cli.group import UsageError, command_app
 from ultracontext.cli.workspace import nothing_captured, workspace
+from ultracontext.errors import NotFoundError
+from ultracontext.settings import parse_time
 
 if TYPE_CHECKING:
     from ultracontext.redaction import MaskedRecord, Redactor
@@ -44,8 +47,13 @@ def show(
         int | None,
         typer.Option(metavar="N", help="As it was before a rewind or a compaction; from 0."),
     ] = None,
-    before: Annotated[str | None, typer.Option(metavar="TIME", hidden=True)] = None,
-    at: Annotated[str | None, typer.Option(metavar="K", hidden=True)] = None,
+    before: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="As it was then: 2h, 1d ago, or ISO 8601."),
+    ] = None,
+    at: Annotated[
+        int | None, typer.Option(metavar="K", help="Up to the message of this index, from 0.")
+    ] = None,
     as_model: Annotated[
         bool,
         typer.Option(
@@ -58,11 +66,12 @@ def show(
     ] = False,
 ) -> None:
     """One session: what was typed, answered and done."""
-    _check({"--before": before, "--at": at, "--salvage": salvage}, form)
+    _check({"--salvage": salvage}, form)
     as_json = json or form == "json"
     _check_together({"--raw": raw, "--history": history, "--as-model": as_model, "-f": follow})
     if version is not None:
         _check_together({"--version": True, "--history": history, "-f": follow})
+    _check_alone({"--before": before, "--at": at}, raw=raw, history=history, follow=follow)
     from ultracontext.store.session import read_session
 
     place = workspace()
@@ -70,6 +79,8 @@ def show(
         if space is None:
             raise nothing_captured()
         row = space.find(ident)
+        until = None if before is None else parse_time(before, now=datetime.now(UTC))
+        version = _version_before(space, row, until) if version is None else version
         _check_version(row, version)
         if follow:
             _follow(space, row, place.redactor, "json" if as_json else form)
@@ -79,6 +90,7 @@ def show(
             )
             return
         found = read_session(space, row, place.redactor, as_model=as_model, version=version)
+        _cut(found, until, at)
         if as_json:
             body = session_json(row, found)
             if version is not None:
@@ -92,6 +104,48 @@ def show(
         if history:
             _print_versions(space, row)
             _print_history(space, row, place.redactor)
+
+
+def _check_alone(given: dict[str, Any], **others: bool) -> None:
+    """Options that choose a state do not go with those that show more than one."""
+    for name, value in given.items():
+        if value is not None:
+            beside = {
+                "-f" if other == "follow" else f"--{other}": on for other, on in others.items()
+            }
+            _check_together({name: True, **beside})
+
+
+def _version_before(space: SpaceStore, row: ContextRow, until: datetime | None) -> int | None:
+    """The newest version that was made at or before a moment; None without one."""
+    if until is None:
+        return None
+    made = [one.version for one in space.versions(row.context_id) if one.created_at <= until]
+    if not made:
+        raise NotFoundError(
+            "this session began later than that",
+            hint="`show ID --history` lists its versions",
+            code="no-version-before",
+        )
+    return max(made)
+
+
+def _cut(found: Any, until: datetime | None, at: int | None) -> None:
+    """The state right after the last message at or before `until`; of it those up to index `at`."""
+    if until is not None:
+        last = 0
+        for number, message in enumerate(found.messages, start=1):
+            stamp = message.timestamp
+            if stamp is not None and datetime.fromisoformat(stamp) <= until:
+                last = number
+        del found.messages[last:]
+    if at is None:
+        return
+    if not 0 <= at < len(found.messages):
+        raise UsageError(
+            f"there is no message {at}", hint=f"There are 0 to {len(found.messages) - 1}"
+        )
+    del found.messages[at + 1 :]
 
 
 def _print_blocks(row: ContextRow, found: Any, form: str, told: Collection[str] = ()) -> None:

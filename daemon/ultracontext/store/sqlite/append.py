@@ -102,9 +102,11 @@ class Append:
         first, entry, new = root.next_position, self.spaces.next_log, 0
         self.spaces.next_log += 1
         places: dict[EventId, int] = {}
+        newest = root.updated_ms
         for event in events:
             if event.version is not None:
-                self._begin(root, event, places)
+                self._begin(root, event, places, newest)
+            newest = max(newest, sane_time(event.time_ms) or newest)
             if event.revision and (place := self._place(root, event, places)) is not None:
                 if event.replaces:
                     self._replace(root, event)
@@ -120,12 +122,17 @@ class Append:
         if new:
             self.log.append((self.space, entry, root.ref, "append", first, new, self.now_ms))
 
-    def _begin(self, root: roots.Root, event: Event, places: dict[EventId, int]) -> None:
-        """A version of the context begins with this event, if what it names is there."""
+    def _begin(
+        self, root: roots.Root, event: Event, places: dict[EventId, int], newest: int
+    ) -> None:
+        """A version of the context begins with this event, if what it names is there.
+
+        It is never older than what was said before it (`newest`): the record that tells of it may
+        carry the session's start as its time."""
         if event.version is None:
             return
         time_ms, entry = sane_time(event.time_ms), self.spaces.next_log
-        when = root.updated_ms if time_ms is None else time_ms
+        when = max(newest, time_ms or newest)
         context = Context(self.connection, self.space, root, places)
         if begin(context, event.version, log=entry, now_ms=when):
             self.spaces.next_log += 1
