@@ -12,7 +12,7 @@ from ultracontext.mcp.budget import DEFAULT_TOKENS, MOST_TOKENS, SMALLEST_TOKENS
 Id = Annotated[
     str, Meta(description="Context id (ctx_…), session id, or a unique beginning.", min_length=1)
 ]
-Agent = Annotated[str, Meta(description="Only this agent's: claude, codex, gemini, …")]
+Agent = Annotated[str, Meta(description="Only this agent's, by the short name that lists give.")]
 Project = Annotated[str, Meta(description="Only sessions of this folder and below.")]
 Time = Annotated[str, Meta(description="ISO 8601, or 2h, 1d ago.")]
 Limit = Annotated[int, Meta(description="At most so many.", ge=1, le=1000)]
@@ -98,7 +98,7 @@ class AppendNote(Arguments, kw_only=True):
 
 class SwitchSession(Arguments, kw_only=True):
     session: Id
-    to: Annotated[str, Meta(description="Agent to go on in: claude, codex, …", min_length=1)]
+    to: Annotated[str, Meta(description="Agent to go on in, by its short name.", min_length=1)]
 
 
 def schema_of(kind: type[Arguments]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ PROMPTS = (
         text="Go on from a session of another agent.",
         arguments={
             "session": "An id; none: the latest.",
-            "agent": "The latest of this agent: claude, codex, gemini, …",
+            "agent": "The latest of this agent, by its short name.",
         },
     ),
 )

@@ -124,10 +124,16 @@ def _quoted(match: Match, spot: Spot) -> Spot | None:
     """A quoted value: a password's may be weaker than another secret's."""
     value = match.string[spot[0] : spot[1]]
     kind = nature(match["name"].decode("ascii", "replace"))
-    good = looks.is_password(value) if kind == "password" else looks.is_secret(value)
+    weak = kind == "password" or _SIGNED.match(value) is not None
+    good = looks.is_password(value) if weak else looks.is_secret(value)
     foreign = _FOREIGN.search(value) is not None or _repeats(value, match["name"])
     return spot if kind and good and not foreign else None
 
+
+_SIGNED = re.compile(
+    rb"^(?=[^\d]*\d)(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[^!^*~]*[!^*~])[^\s/@<>{}()\[\]\"'`\\]{8,64}$"
+)
+"""Digit, both cases and a sign that no name has: however wordy it reads, somebody chose it."""
 
 _FOREIGN = re.compile(rb"(?:\\+u[0-9A-Fa-f]{4}){2}")
 """Words of another alphabet, escaped."""
