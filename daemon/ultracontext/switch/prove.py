@@ -26,6 +26,8 @@ NOWHERE = "http://127.0.0.1:9"
 PROMPT = "ultracontext-proof: what did we do so far?"
 SECONDS = 40.0
 POLL_SECONDS = 0.1
+LATER_SECONDS = 3.0
+"""How long a larger request is waited for after the first."""
 LONGEST_BODY = 64 << 20
 
 
@@ -52,13 +54,15 @@ class Asked:
         return f"http://127.0.0.1:{self._http.server_address[1]}"
 
     def about(self, prompt: str) -> list[str] | None:
-        """All strings of the first request that holds the prompt, in order."""
+        """All strings of the longest request that holds the prompt, in order: some programs first
+        ask a smaller model which one to take, with the last turns only (Gemini CLI 0.29)."""
+        best: list[str] | None = None
         for body in list(self.bodies):
             with suppress(ValueError):
                 texts = list(_strings(json.loads(body)))
-                if any(prompt in text for text in texts):
-                    return texts
-        return None
+                if any(prompt in text for text in texts) and len(texts) >= len(best or ()):
+                    best = texts
+        return best
 
 
 class _Server(ThreadingHTTPServer):
@@ -131,16 +135,22 @@ def ask(
     )  # fmt: skip
     try:
         ends = time.monotonic() + seconds
-        while time.monotonic() < ends:
-            texts = asked.about(PROMPT)
-            if texts is not None or process.poll() is not None:
-                return texts if texts is not None else asked.about(PROMPT)
+        while time.monotonic() < ends and process.poll() is None:
+            if asked.about(PROMPT) is not None:
+                ends = min(ends, time.monotonic() + LATER_SECONDS)
+                _wait(process, ends)
+                break
             time.sleep(POLL_SECONDS)
-        return None
+        return asked.about(PROMPT)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait(10)
+
+
+def _wait(process: subprocess.Popen[bytes], ends: float) -> None:
+    while time.monotonic() < ends and process.poll() is None:
+        time.sleep(POLL_SECONDS)
 
 
 def missing(texts: Sequence[str], entries: Iterable[Entry]) -> int:
