@@ -145,7 +145,7 @@ def test_status_has_its_shape_with_and_without_a_daemon(person: Person) -> None:
         (["show", "x", "--format", "pdf"], "markdown"),
         (["config", "get", "capture.backfil"], "capture.backfill"),
         (["config", "set", "capture.backfill", "never"], "24h"),
-        (["setup"], "config set"),
+        (["setup"], "setup --yes"),
         (["daemon", "run", "--json"], "status --json"),
     ],
 )
