@@ -40,7 +40,7 @@ class Application:
 
     def build(self) -> web.Application:
         app = web.Application(client_max_size=self._service.options.body_bytes)
-        app.router.add_route("*", "/{path:.*}", self.handle)
+        app.router.add_route("*", r"/{path:[\s\S]*}", self.handle)
         return app
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
