@@ -6,6 +6,7 @@ a request is refused here with a 400.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -126,8 +127,8 @@ def json_text(text: str) -> bytes:
     """The text of a JSON object, to be kept as it is."""
     try:
         data = text.encode()
-        value = parse(data)
-    except ValueError as error:
+        value = json.loads(data, parse_int=len, parse_float=len)  # numbers of any size
+    except (ValueError, RecursionError) as error:
         raise bad("a content is no JSON") from error
     if not isinstance(value, dict):
         raise bad("a content must be an object")

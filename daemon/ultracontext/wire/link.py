@@ -162,7 +162,7 @@ class Link:
         got = self._client.request(
             request.method,
             self.address.url(request),
-            params=request.query or None,
+            params=_encodable(request.query) or None,
             content=content,
             headers=self.address.headers_of(request),
         )
@@ -170,6 +170,14 @@ class Link:
 
     def close(self) -> None:
         self._client.close()
+
+
+def _encodable(query: Mapping[str, str]) -> dict[str, str]:
+    """A URL holds no lone surrogate: it is written as its bytes, the same each time."""
+    return {
+        name: text.encode("utf-8", "surrogatepass").decode("utf-8", "backslashreplace")
+        for name, text in query.items()
+    }
 
 
 class AsyncLink:
@@ -205,7 +213,7 @@ class AsyncLink:
         got = await self._client.request(
             request.method,
             self.address.url(request),
-            params=request.query or None,
+            params=_encodable(request.query) or None,
             content=content,
             headers=self.address.headers_of(request),
         )

@@ -63,14 +63,40 @@ def cluster() -> Iterator[Cluster]:
         yield found
 
 
+class Keyring:
+    """A server as one store: each space is opened by a key of its own."""
+
+    damaged = False
+
+    def __init__(self, server: ApiServer) -> None:
+        self._server = server
+        self._opened: dict[str, Store] = {}
+
+    def within(self, space: str) -> SpaceStore:
+        if space not in self._opened:
+            key = self._server.key(space, "admin")
+            self._opened[space] = open_http(self._server.url, key, sets_times=True)
+        return self._opened[space].within(space)
+
+    def maintain(self) -> None:
+        """The server looks after its store."""
+
+    def sound(self, halted: Callable[[], bool]) -> bool | None:
+        return not halted()
+
+    def close(self) -> None:
+        for store in self._opened.values():
+            store.close()
+
+
 @contextmanager
 def over_http(folder: Path) -> Iterator[Callable[[], Store]]:
     """Our own server; the key may say when something was, as the tests do."""
     server = ApiServer(folder / "home" / "store.db").start()
-    key, stores = server.key("local", "admin"), []
+    stores: list[Keyring] = []
 
     def again() -> Store:
-        stores.append(open_http(server.url, key, sets_times=True))
+        stores.append(Keyring(server))
         return stores[-1]
 
     try:

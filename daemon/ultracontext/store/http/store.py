@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any, NoReturn, cast
 
 import msgspec
@@ -387,7 +388,7 @@ class HttpSpaceStore:
     ) -> dict[str, str]:
         query = {"now": iso_of(now)} if self._sets_times else {}
         if operation_id is not None:
-            query["operation_id"] = operation_id
+            query["operation_id"] = _on_the_wire(operation_id)
         if expected_version is not None:
             query["expected_version"] = str(expected_version)
         return query
@@ -455,3 +456,12 @@ def _text(content: bytes) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         raise InvalidMessageError("a message is not UTF-8") from error
+
+
+def _on_the_wire(operation_id: str) -> str:
+    """The wire takes 1 to 200 printable characters; other ids go as their digest, so that the same
+    is the same again."""
+    if 0 < len(operation_id) <= 200 and operation_id.isprintable():
+        return operation_id
+    data = operation_id.encode("utf-8", "surrogatepass")
+    return f"op_{blake2b(data, digest_size=16).hexdigest()}"
