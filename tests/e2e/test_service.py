@@ -183,7 +183,7 @@ def answer(person: Person, answers: list[bytes]) -> tuple[int, bytes]:
 
 
 def test_setup_asks_and_shows_before_it_writes(person: Person) -> None:
-    code, seen = answer(person, [b"\n", b"\n", b"7d\n", b"90\n", b"\n", b"y\n"])
+    code, seen = answer(person, [b"\n", b"\n", b"7d\n", b"90\n", b"\n", b"n\n", b"y\n"])
     assert code == 0, seen
     assert b"capture.backfill = '7d'" in seen
     assert b"Nothing leaves this machine" in seen
@@ -196,7 +196,7 @@ def test_setup_left_by_ctrl_c_or_no_leaves_nothing(person: Person) -> None:
     code, seen = answer(person, [b"\n", b"\n", b"7d\n", b"\x03"])
     assert code == 130, seen
     assert not (person.home / "config.toml").exists()
-    code, _ = answer(person, [b"\n", b"\n", b"7d\n", b"90\n", b"\n", b"n\n"])
+    code, _ = answer(person, [b"\n", b"\n", b"7d\n", b"90\n", b"\n", b"n\n", b"n\n"])
     assert code == 1
     assert not (person.home / "config.toml").exists()
 
