@@ -209,6 +209,7 @@ class Daemon:
             finally:
                 self._halt.set()
                 self._line.engine.hint("")  # wakes the loop at once
+                self._indexing.tell(set())
                 for chore in chores:
                     chore.cancel()
         with suppress(TimeoutError):
