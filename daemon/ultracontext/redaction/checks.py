@@ -124,16 +124,10 @@ def _quoted(match: Match, spot: Spot) -> Spot | None:
     """A quoted value: a password's may be weaker than another secret's."""
     value = match.string[spot[0] : spot[1]]
     kind = nature(match["name"].decode("ascii", "replace"))
-    weak = kind == "password" or _SIGNED.match(value) is not None
-    good = looks.is_password(value) if weak else looks.is_secret(value)
+    good = looks.suits(kind, value)
     foreign = _FOREIGN.search(value) is not None or _repeats(value, match["name"])
     return spot if kind and good and not foreign else None
 
-
-_SIGNED = re.compile(
-    rb"^(?=[^\d]*\d)(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[^!^*~]*[!^*~])[^\s/@<>{}()\[\]\"'`\\]{8,64}$"
-)
-"""Digit, both cases and a sign that no name has: however wordy it reads, somebody chose it."""
 
 _FOREIGN = re.compile(rb"(?:\\+u[0-9A-Fa-f]{4}){2}")
 """Words of another alphabet, escaped."""
@@ -314,9 +308,9 @@ def field_kind(name: str, value: str) -> str:
     data = value.encode("utf-8", "surrogatepass")
     if not kind or len(data) > 8192:
         return ""
-    if kind == "password":
-        return "password-field" if looks.is_password(data) else ""
-    return "secret-field" if b" " not in data and looks.is_secret(data) else ""
+    if kind != "password" and b" " in data:
+        return ""
+    return f"{kind if kind == 'password' else 'secret'}-field" if looks.suits(kind, data) else ""
 
 
 CHECKS: dict[str, Check] = {

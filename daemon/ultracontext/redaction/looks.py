@@ -41,6 +41,10 @@ _TERMS = re.compile(
 _JUMPY = re.compile(rb"[a-z][A-Z][a-z][A-Z]|[A-Z][a-z][A-Z][a-z][A-Z]")
 _NUMBERS = re.compile(rb"\d+")
 _CONSONANTS = re.compile(rb"[bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ]{5}")
+_CHOSEN = re.compile(
+    rb"^(?=[^\d]*\d)(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[^!^*~]*[!^*~])[^\s/@<>{}()\[\]\"'`\\]{8,64}$"
+)
+"""Digit, both cases and a sign that no name has: however wordy it reads, somebody chose it."""
 _TECHNICAL = re.compile(
     rb"^(?:base(?:64|32|16|58)(?:url)?|sha\d{1,3}|md[45]|utf-?(?:8|16)|oauth2?|argon2(?:id|i|d)?|x509"
     rb"|ed25519|(?:rs|hs|es|ps)(?:256|384|512)|aes-?\d*.*|rsa-?\d*|http\d?|ipv[46]|h2|s3|ec2|k8s|v\d+)$",
@@ -75,6 +79,13 @@ def is_password(value: bytes) -> bool:
     if has_digit(value) and any(chr(c).isalpha() for c in value):
         return not re.match(rb"^[a-z]+(?:[-_.][a-z]+)+[-_.]?v?\d{0,2}$", value)
     return re.search(rb"[!@#$%^&*+=?~]", value) is not None and _PIECE.search(value) is not None
+
+
+def suits(kind: str, value: bytes) -> bool:
+    """A value that stands quoted, or as a JSON member, under a name of this kind is a secret."""
+    if kind == "password" or _CHOSEN.match(value) is not None:
+        return is_password(value)
+    return is_secret(value)
 
 
 def is_random(value: bytes) -> bool:
