@@ -298,6 +298,22 @@ def test_uninstall_lists_what_goes_and_what_stays(odd: Person) -> None:
     assert not list((odd.path / ".local/bin").iterdir())
 
 
+def test_setup_registers_mcp_and_uninstall_takes_it_out(person: Person) -> None:
+    settings = person.path / ".gemini" / "settings.json"
+    settings.parent.mkdir()
+    before = '{"theme": "dark"}\n'
+    settings.write_text(before)
+    done = person.run("setup", "--yes", "--no-service", "--mcp", "--json")
+    assert done.code == 0, done.err
+    assert any("gemini: added" in note for note in done.data["notes"])
+    assert json.loads(settings.read_text())["mcpServers"]["ultracontext"]["args"][-1] == "mcp"
+    assert person.run("skills", "install").code == 0
+    removed = person.run("uninstall", "--yes", "--json").data["removed"]
+    assert any(str(settings) in name for name in removed)
+    assert settings.read_text() == before
+    assert not list(person.path.rglob("SKILL.md"))
+
+
 def test_changed_settings_are_taken_and_broken_ones_are_not(person: Person, until: Until) -> None:
     process = person.daemon()
     person.run("config", "set", "capture.exclude", "/w/secret")

@@ -8,7 +8,7 @@ import typer
 
 from ultracontext.cli import output
 from ultracontext.cli.looked import roots_in_use
-from ultracontext.cli.planned import Plan, check, days_of, mcp_available, split
+from ultracontext.cli.planned import Plan, check, days_of, split
 from ultracontext.cli.workspace import Workspace
 from ultracontext.errors import UltraContextError
 
@@ -27,9 +27,8 @@ def asked(place: Workspace, plan: Plan) -> Plan:
         texts["retention.days"] = _keep()
     _remote(place, texts)
     service = plan.service and typer.confirm("Start at login?", default=True, err=True)
-    mcp = plan.mcp or (
-        mcp_available()
-        and typer.confirm("Let agents read each other's sessions (MCP)?", default=False, err=True)
+    mcp = plan.mcp or typer.confirm(
+        "Let agents read each other's sessions (MCP)?", default=False, err=True
     )
     if mcp:
         _put(

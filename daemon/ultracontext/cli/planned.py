@@ -68,18 +68,6 @@ def check(place: Workspace, plan: Plan) -> None:
         if slug not in known():
             raise UsageError(f"no agent {slug!r}", hint=f"Known agents: {', '.join(known())}")
     place.settings_with(plan.settings, agents=known()).check()
-    if plan.mcp and not mcp_available():
-        raise UsageError(
-            "the MCP server is not available in this version",
-            hint="Leave out --mcp",
-            code="not-available",
-        )
-
-
-def mcp_available() -> bool:
-    from ultracontext.cli.group import LazyGroup
-
-    return "mcp" in LazyGroup.entries
 
 
 def split(text: str) -> list[str]:
@@ -178,7 +166,7 @@ def apply(place: Workspace, plan: Plan) -> dict[str, Any]:
     if plan.service:
         notes += _install_service(fresh)
     if plan.mcp:
-        notes.append("Register the MCP server by its own command, see `ultracontext --help`.")
+        notes += _register(fresh)
     return {
         "config": str(place.paths.config_file),
         "settings": {k: without_password(v) for k, v in plan.settings.items()},
@@ -186,6 +174,18 @@ def apply(place: Workspace, plan: Plan) -> dict[str, Any]:
         "link": plan.link,
         "notes": notes,
     }
+
+
+def _register(place: Workspace) -> list[str]:
+    """One line for each agent that is there."""
+    from ultracontext.agents import known
+    from ultracontext.cli.registering import register
+
+    done = register(place, list(known()), remove=False)
+    told = [one for one in done if one.outcome not in ("not there", "no MCP")]
+    return [f"MCP, {one.agent}: {one.outcome}, {one.path}." for one in told] or [
+        "MCP: no agent was found; `ultracontext mcp install` registers it later."
+    ]
 
 
 def _install_service(place: Workspace) -> list[str]:

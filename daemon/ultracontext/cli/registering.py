@@ -48,6 +48,17 @@ class Put(msgspec.Struct, kw_only=True):
     backup: str | None = None
 
 
+def taken_out(place: Workspace) -> list[Done]:
+    """Every entry that we put anywhere is removed; nothing is made where there was none."""
+    if not _notes(place).exists():
+        return []
+    return [
+        one
+        for one in register(place, sorted(_load(place)), remove=True)
+        if one.outcome != "not there"
+    ]
+
+
 def register(place: Workspace, agents: list[str], *, remove: bool) -> list[Done]:
     """Adds or removes the server, agent by agent. One that cannot be changed is told."""
     from ultracontext.agents import known
@@ -255,7 +266,7 @@ def _write(path: Path, text: str) -> None:
 
 def _load(place: Workspace) -> dict[str, Put]:
     try:
-        data = (place.paths.state_dir / "mcp-installed.json").read_bytes()
+        data = _notes(place).read_bytes()
         return msgspec.json.decode(data, type=dict[str, Put])
     except FileNotFoundError:
         return {}
@@ -266,4 +277,8 @@ def _load(place: Workspace) -> dict[str, Put]:
 
 
 def _save(place: Workspace, kept: dict[str, Put]) -> None:
-    _write(place.paths.state_dir / "mcp-installed.json", msgspec.json.encode(kept).decode())
+    _write(_notes(place), msgspec.json.encode(kept).decode())
+
+
+def _notes(place: Workspace) -> Path:
+    return place.paths.state_dir / "mcp-installed.json"

@@ -54,13 +54,17 @@ def install(
     """Writes the skills for each agent that is there; a file that is not ours stays as it is."""
     from ultracontext.cli.commands.mcp import chosen_agents
 
-    place = workspace()
-    rows = [row for slug in chosen_agents(agents) for row in _of(place, slug, remove=remove)]
+    rows = change(workspace(), chosen_agents(agents), remove=remove)
     if json:
         output.write_json(rows)
         return
     for row in rows:
         output.write(f"{row['agent']:<10} /{row['skill']:<8} {row['outcome']}: {row['path']}")
+
+
+def change(place: Workspace, agents: list[str], *, remove: bool) -> list[dict[str, str]]:
+    """Writes or removes the skills; a row for each: `{"agent", "skill", "path", "outcome"}`."""
+    return [row for slug in agents for row in _of(place, slug, remove=remove)]
 
 
 def _of(place: Workspace, slug: str, *, remove: bool) -> list[dict[str, str]]:

@@ -26,7 +26,8 @@ def uninstall(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
-    """Removes service, launchers and the key of the server; with --purge all that was kept."""
+    """Removes service, launchers, MCP entries, skills and the key of the server; with --purge all
+    that was kept."""
     place = workspace()
     homes = _homes(place)
     if not yes:
@@ -39,6 +40,7 @@ def uninstall(
     stop_daemon(place)
     removed = [str(file) for file in outcome.changed]
     removed += [str(path) for path in launchers.remove_launchers(place)]
+    removed += _told_to_agents(place)
     url = _remote(place)
     held = Credentials(place.paths, place.env).forget(url)
     removed += [f"key of the server ({where})" for where in held]
@@ -48,6 +50,22 @@ def uninstall(
     stays.append(f"the program itself, in {sys.prefix}")
     _tell(removed, stays, purge=purge, json=json)
     return 0
+
+
+def _told_to_agents(place: Workspace) -> list[str]:
+    """Takes the MCP server and the skills out of the agents' own settings. What cannot be taken out
+    is named, and is no reason to stay."""
+    from ultracontext.agents import known
+    from ultracontext.cli.commands import skills
+    from ultracontext.cli.registering import taken_out
+
+    try:
+        rows = [(one.path, one.outcome) for one in taken_out(place)]
+    except WriteRefusedError as error:
+        rows = [("MCP entries", error.message)]
+    found = [f"{path} (MCP: {outcome})" for path, outcome in rows]
+    gone = skills.change(place, list(known()), remove=True)
+    return found + [row["path"] for row in gone if row["outcome"] == "removed"]
 
 
 def _homes(place: Workspace) -> list[Path]:
@@ -62,7 +80,7 @@ def _homes(place: Workspace) -> list[Path]:
 def _ask(place: Workspace, homes: list[Path]) -> None:
     if not sys.stdin.isatty():
         raise WriteRefusedError("this removes things", hint="Say so by --yes")
-    what = "the login service, launchers and the key of the server"
+    what = "the login service, launchers, MCP entries, skills and the key of the server"
     output.note(f"This removes {what}" + (", and everything in:" if homes else "."))
     for folder in homes:
         output.note(f"  {folder}")
