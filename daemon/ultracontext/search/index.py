@@ -21,7 +21,7 @@ import msgspec
 
 from ultracontext.errors import StoreError
 
-VERSION = 1
+VERSION = 2
 APPLICATION_ID = 0x55435849
 SHARD_DOCS = 50_000
 """Messages after which new sessions go to a new shard."""
@@ -52,6 +52,7 @@ CREATE TABLE docs (
     dead INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX docs_context ON docs (context);
+CREATE INDEX docs_dead ON docs (id) WHERE dead = 1;
 CREATE TABLE tools (ref INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE shards (shard INTEGER PRIMARY KEY, docs INTEGER NOT NULL);
 CREATE TABLE notes (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -150,10 +151,11 @@ class Index:
         return found[0][0] if found else None
 
     def state(self, behind: int | None = None) -> IndexState:
-        ((messages,),) = self.rows("SELECT count(*) FROM docs WHERE dead = 0")
+        ((written,),) = self.rows("SELECT coalesce(sum(docs), 0) FROM shards")
+        ((dead,),) = self.rows("SELECT count(*) FROM docs WHERE dead = 1")
         ((sessions,),) = self.rows("SELECT count(*) FROM contexts")
         size = self.path.stat().st_size if self.path.exists() else 0
-        return IndexState(messages=messages, sessions=sessions, behind=behind, bytes=size)
+        return IndexState(messages=written - dead, sessions=sessions, behind=behind, bytes=size)
 
     # ---- writing -------------------------------------------------------------------------------
     @contextmanager

@@ -194,3 +194,17 @@ def test_snippets(text: str, query: str, shown: str) -> None:
     assert shown in found
     assert len(found) <= 170
     assert "\n" not in found
+
+
+def test_the_state_counts_living_messages(library: Library, talk: ClaudeSession) -> None:
+    talk.append(["first question", "first answer", "second question"])
+    ClaudeSession(library.home).append(["another question"])
+    library.capture()
+    library.fill()
+    index = Index(library.index_file, write=True)
+    ((living,),) = index.rows("SELECT count(*) FROM docs WHERE dead = 0")
+    assert index.state().messages == living == 4
+    with index.writing() as db:
+        db.execute("UPDATE docs SET dead = 1 WHERE id = 1")
+    assert index.state().messages == 3
+    index.close()
